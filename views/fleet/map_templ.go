@@ -96,7 +96,7 @@ type MapGroupModel struct {
 	ID     string
 	Title  string
 	Detail string
-	Cut    bool // some of its cards are cut so small that a node takes two columns
+	Cut    bool // some of its cards are cut so small that its nodes are wider
 	Href   string
 	Strip  StripModel
 	Chunks []MapChunkModel

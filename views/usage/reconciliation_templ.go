@@ -983,7 +983,8 @@ func gapTiles(ctx context.Context, m GapModel) ui.TilesModel {
 	}
 	return ui.TilesModel{Label: say.S("reconciliation.reasons"), Lead: true, Items: []ui.TileModel{
 		{Label: say.S("reconciliation.gap"), Value: m.Share, Detail: m.Verdict, Kind: kind, Test: "reconciliation-gap"},
-		{Label: say.S("reconciliation.col_held"), Value: m.Held, Test: "reconciliation-held"},
+		{Label: say.S("reconciliation.col_held"), Value: m.Held, Detail: say.S("reconciliation.why_held"),
+			Test: "reconciliation-held"},
 		{Label: say.S("reconciliation.col_charged"), Value: m.Charged, Detail: m.Words, Test: "reconciliation-paid"}}}
 }
 

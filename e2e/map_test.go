@@ -41,7 +41,7 @@ func TestTheMapOfTheFleet(t *testing.T) {
 	p.do(p.assert.Locator(cells.First()).ToBeFocused())
 	p.do(p.page.Keyboard().Press("Enter"))
 	p.sees("[data-test=map-drawer] [data-test=gpu]")
-	p.sees("[data-test=map-drawer] [data-test=quarantine-node]")
+	p.sees("[data-test=map-drawer] :is([data-test=quarantine-menu], .pf-v6-c-button[data-test=quarantine-node])")
 	p.accessible()
 	p.shot("drawer")
 	p.do(p.page.Keyboard().Press("Escape"))
@@ -80,7 +80,7 @@ func TestTheMapOfTheFleet(t *testing.T) {
 	bare.open("/fleet/use")
 	bare.click("[data-test=map-card]")
 	bare.sees("main [data-test=gpu]")
-	bare.sees("main [data-test=quarantine-node]")
+	bare.sees("main :is([data-test=quarantine-menu], .pf-v6-c-button[data-test=quarantine-node])")
 }
 
 // TestANodeThatLeavesTheClusterLeavesTheMap: the page is open meanwhile, with the drawer of one of the node's cards.

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,16 @@ func (m ReconciledDay) Difference() CardTime { return m.Held - m.Charged }
 // Rest is what of the difference no reason accounts for: the two are seen some seconds apart, sizes say which part of a
 // card they are in rounded numbers, and may say it wrongly.
 func (m ReconciledDay) Rest() CardTime { return m.Difference() - m.Unknown + m.Unseen }
+
+// ReconciliationTolerance is the share of what was held that charges may differ by. Pods and cards are looked at
+// independently of each other, so that some of it is expected; five percent is where cost allocation in the practice of
+// FinOps is said to be off, and somebody should look.
+const ReconciliationTolerance = 0.05
+
+// WithinTolerance reports whether nobody has to look into the difference.
+func (m ReconciledDay) WithinTolerance() bool {
+	return math.Abs(m.Difference().Hours()) <= ReconciliationTolerance*m.Held.Hours()
+}
 
 // Add is the sum.
 func (m ReconciledDay) Add(n ReconciledDay) ReconciledDay {

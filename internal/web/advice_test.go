@@ -123,7 +123,7 @@ func TestALargerSizeSaysWhatItCosts(t *testing.T) {
 	if !strings.HasPrefix(change, "+€") {
 		t.Fatalf("want what the larger size costs more, got %q", change)
 	}
-	wantText(t, doc, "advice-saves", "adds "+strings.TrimPrefix(change, "+"))
+	wantText(t, doc, "advice-larger", "adds "+strings.TrimPrefix(change, "+"))
 	if n := part(doc, "advice-peak").Find(".gp-meter__bar .gp-fill--warning").Length(); n != 1 {
 		t.Errorf("want one memory marked as nearly full, got %d", n)
 	}

@@ -67,7 +67,7 @@ func TestWhoHoldsIsSaidToThoseWhoMayKnow(t *testing.T) {
 	anna := read(t, w.Get(webtest.Anna, path), http.StatusOK)
 	wantText(t, anna, "gpu-part", "train-resnet", "Anna Albers", "63 %", "7.1 GiB of 10 GiB", "available", "MIG 1g.10gb",
 		"allocated to another team")
-	wantText(t, anna, "gpu-figure", "3 of 4", "slices allocated")
+	wantText(t, anna, "gpu-figure", "3 of 4", "slices allocated", "43 % of the card is not partitioned")
 	wantAbsent(t, anna, "quarantine-card", "quarantine-node")
 	wantText(t, read(t, w.Get(webtest.Dora, path), http.StatusOK), "gpu", "Quarantine card", "Quarantine node")
 	wantText(t, read(t, w.Get(webtest.Anna, "/fleet/use/holders"), http.StatusOK), "others",
@@ -275,13 +275,17 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 		rows[strings.TrimSpace(s.Find("th a").Text())] = textOf(s)
 	})
 	for name, want := range map[string][]string{"train-resnet": {"Anna Albers", "58 %", "€1.65", "€0.69"},
-		"llm-chat": {"21 %", "measured 9 h 36 min of"}, "render-farm": {"2 %"}} {
+		"llm-chat": {"21 %", "41 % measured"}, "render-farm": {"2 %"}} {
 		for _, words := range want {
 			if !strings.Contains(rows[name], words) {
 				t.Errorf("%s: want %q, got %q", name, words, rows[name])
 			}
 		}
 	}
+	if n := part(doc, "holder-stop").Length(); n != len(rows) {
+		t.Errorf("want the stop of each workload for an administrator, got %d of %d", n, len(rows))
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/fleet/use/holders"), http.StatusOK), "holder-stop")
 	if shared := rows["asr-train"]; !strings.Contains(shared, "unknown") || strings.Contains(shared, "%") {
 		t.Errorf("what a shared card does is nobody's use, got %q", shared)
 	}
@@ -436,6 +440,17 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	if title := textOf(dearest.Find("h1")); title != "Node gpu-02" {
 		t.Errorf("want the way to the dearest node, got %q", title)
 	}
+	card := part(money, "legend-most").AttrOr("data-card", "")
+	if node := money.Find("#"+card).Closest("[data-test=map-node]").AttrOr("aria-label", ""); !strings.HasPrefix(node,
+		"gpu-02:") {
+		t.Errorf("want a card of the dearest node to mark it by, got %q", node)
+	}
+	broken := read(t, mixed.Get(webtest.Dora, "/fleet/use"), http.StatusOK)
+	wantText(t, broken, "legend-most", "nodes with broken GPUs")
+	if href := part(broken, "legend-most").AttrOr("href", ""); href != page.FleetHealthPath {
+		t.Errorf("want the way to what is broken, got %q", href)
+	}
+	wantAbsent(t, read(t, mixed.Get(webtest.Anna, "/fleet/use"), http.StatusOK), "legend-most")
 	wantText(t, doc, "legend-note", "their idle cost is unknown")
 	if href := In(doc.Selection, "legend-note").Find("a").AttrOr("href", ""); href != page.MetricsPath {
 		t.Errorf("want the way to the health of metrics, got %q", href)

@@ -224,18 +224,16 @@ func TestSeatsByHourAreDrawn(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotKnownOfAPoolIsOneLine: it says what it takes to be known, and to others nothing of the settings.
-func TestWhatIsNotKnownOfAPoolIsOneLine(t *testing.T) {
+// TestWhatIsNotKnownOfAPoolIsAFactOfIt: it says what it takes to be known, and to others nothing of the settings.
+func TestWhatIsNotKnownOfAPoolIsAFactOfIt(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK)
-	wantText(t, doc, "missing", "needs 14 days of data", "Add licenses")
-	wantAbsent(t, doc, "forecast", "valid-until")
+	wantText(t, doc, "forecast", "unknown", "needs 14 days of data")
+	wantText(t, doc, "valid-until", "not entered", "Add licenses")
 	doc = read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK)
-	wantText(t, doc, "missing", "needs 14 days of data")
-	if text := textOf(part(doc, "missing")); strings.Contains(text, "Add licenses") {
-		t.Errorf("a developer adds none, got %q", text)
-	}
+	wantText(t, doc, "forecast", "unknown", "needs 14 days of data")
+	wantAbsent(t, doc, "valid-until", "enter-end") // a developer enters none
 }
 
 // An end is always told with its days; a warning comes when there is still time to order, not all year round.

@@ -40,7 +40,11 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 		wantText(t, doc, "reconciliation-month", want)
 	}
 	total := part(doc, "reconciliation-matched-total")
-	wantText(t, doc, "reconciliation-charged", "Charged ", " h more than allocated (", " %)")
+	wantText(t, doc, "reconciliation-gap", " %", "Within the 5 % tolerance")
+	wantText(t, doc, "reconciliation-paid", " h more than allocated")
+	if href := In(part(doc, "cause-unseen"), "look").AttrOr("href", ""); href != "/admin/clusters" {
+		t.Errorf("want the way to the clusters, got %q", href)
+	}
 	wantText(t, doc, "cause-doubt", "End unknown", "−", "the pod was gone afterwards")
 	wantText(t, doc, "cause-unseen", "Not observed", "+", "so it is charged")
 	wantAbsent(t, doc, "cause-rest") // there is none

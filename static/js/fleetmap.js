@@ -193,6 +193,7 @@ function begin() {
     chunk.dataset.mapDrawn = part.dataset.mapDrawn;
     shown.set(chunk, began > 0 ? `ago ${began}` : version);
     rove();
+    mark();
   }
 
   async function change(chunk, want) {
@@ -253,6 +254,14 @@ function begin() {
     return Object.fromEntries(colors.map((li) => [li.dataset.class, li.querySelector('.gp-map__words').textContent]));
   }
 
+  // the node that the legend names as the dearest
+  function mark() {
+    const id = document.querySelector('#map-legend [data-card]')?.dataset.card;
+    const dearest = id && document.getElementById(id)?.closest('.gp-map__node');
+    for (const node of map.querySelectorAll('.gp-map__node--most')) node.classList.toggle('gp-map__node--most', node === dearest);
+    dearest?.classList.add('gp-map__node--most');
+  }
+
   function versionOf() {
     return [...map.querySelectorAll('[data-map-version]')].map((v) => v.dataset.mapVersion).join(' ');
   }
@@ -263,6 +272,7 @@ function begin() {
 
   onChange(() => {
     rove();
+    mark();
     watch();
     const now = versionOf();
     if (now === version) return;

@@ -19,7 +19,7 @@ func holderColumns(ctx context.Context, m HoldersModel) []ui.ColumnModel {
 		head("use", ui.ColumnModel{Label: m.Window}),
 		head("cost", ui.ColumnModel{Label: l.S("fleet.use.col_money"), Numeric: true}),
 		head("idle", ui.ColumnModel{Label: l.S("fleet.use.col_idle_money"), Numeric: true}))
-	if len(m.Rows) > 0 && m.Rows[0].Workloads != "" {
+	if len(m.Rows) > 0 && (m.Rows[0].Workloads != "" || len(m.Rows[0].Acts) > 0) {
 		columns = append(columns, ui.ColumnModel{Label: l.S("home.col_actions"), Hidden: true, Width: "fit"})
 	}
 	return columns

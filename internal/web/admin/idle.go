@@ -190,7 +190,7 @@ func (w *Pages) warned(k page.Call, n idle.Ahead) (list []idleview.WarnedModel, 
 		}
 		is := states[id]
 		m.Name.Title, m.Name.Detail = item.Name, item.OwnerName+" · "+w.TeamTitle(item.Tenant)
-		m.Size = k.Words.SizeTitle(item.Size)
+		m.Size, m.Price = k.Words.SizeTitle(item.Size), k.Words.MoneyPerHour(item.Size.PricePerHour)
 		if is.Idle > 0 {
 			m.Idle = k.Words.Duration(is.Idle)
 		}

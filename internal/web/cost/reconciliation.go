@@ -3,12 +3,14 @@ package cost
 import (
 	"cmp"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -57,7 +59,7 @@ func (w *Pages) reconciliationRows(k page.Call, c usageChoice, r usage.Reconcili
 	}
 	if m.Only == nil && len(r.Reconciled) > 0 {
 		m.Matched = matchedRows(say, r)
-		m.Gap, m.Causes = gap(say, r.ReconciledTotal()), causes(say, r.ReconciledTotal())
+		m.Gap, m.Causes = gap(say, r.ReconciledTotal()), causes(k, r.ReconciledTotal())
 	}
 	for _, d := range r.By(func(d usage.FleetDay) string { return d.Day }) {
 		m.Days = append(m.Days, fleetRow(say, d.Day, d.FleetTime))
@@ -82,29 +84,55 @@ func matchedRows(say page.Words, r usage.Reconciliation) (rows []usageview.Match
 	return append(rows, total)
 }
 
-// gap is how far what was charged is from what was held, and which part of that it is.
-func gap(say page.Words, m usage.ReconciledDay) string {
-	id, time := "reconciliation.gap_less", m.Difference()
-	switch {
-	case cardHours(say, time) == cardHours(say, 0):
-		return say.S("reconciliation.gap_none")
-	case time < 0:
-		id, time = "reconciliation.gap_more", -time
+// gap is how far what was charged is from what was held, whether somebody should look into it, and where to begin.
+func gap(say page.Words, m usage.ReconciledDay) *usageview.GapModel {
+	tolerance := say.Percent(100 * usage.ReconciliationTolerance)
+	g := &usageview.GapModel{Share: "–", Held: usageHours(say, m.Held), Charged: usageHours(say, m.Charged),
+		Verdict: say.S("reconciliation.within", "Share", tolerance), Within: m.WithinTolerance()}
+	if !g.Within {
+		g.Verdict = say.S("reconciliation.above", "Share", tolerance)
 	}
-	share := "–"
 	if m.Held > 0 {
-		share = ui.InUnit(say.Localizer, ui.Number(say.Localizer, 100*time.Hours()/m.Held.Hours(), 1), "%")
+		g.Share = ui.InUnit(say.Localizer, ui.Number(say.Localizer, 100*math.Abs(m.Difference().Hours())/m.Held.Hours(), 1),
+			"%")
 	}
-	return say.S(id, "Hours", say.S("usage.hours", "Hours", cardHours(say, time)), "Share", share)
+	switch time := m.Difference(); {
+	case cardHours(say, time) == cardHours(say, 0):
+		g.Words = say.S("reconciliation.gap_none")
+	case time < 0:
+		g.Words = say.S("reconciliation.gap_more", "Hours", usageHours(say, -time))
+	default:
+		g.Words = say.S("reconciliation.gap_less", "Hours", usageHours(say, time))
+	}
+	return g
 }
 
-// causes lead from what was held to what was charged; those that come to nothing are left out.
-func causes(say page.Words, m usage.ReconciledDay) (list []usageview.CauseModel) {
-	list = append(list, usageview.CauseModel{Cause: usageview.Held, Hours: cardHours(say, m.Held)})
-	for _, c := range []struct {
+func usageHours(say page.Words, t usage.CardTime) string {
+	return say.S("usage.hours", "Hours", cardHours(say, t))
+}
+
+// causes lead from what was held to what was charged, the largest first; those that come to nothing are left out.
+func causes(k page.Call, m usage.ReconciledDay) []usageview.CauseModel {
+	say := k.Words
+	type cause struct {
 		cause usageview.Cause
 		adds  usage.CardTime
-	}{{usageview.Doubt, -m.Unknown}, {usageview.Unseen, m.Unseen}, {usageview.Rest, -m.Rest()}} {
+		look  string // where somebody sees and mends it, for those who may see that
+	}
+	clusters, sizes := page.ClustersPath, "/admin/sizes"
+	if !identity.Can(k.Actor, identity.ReadClusters, identity.Resource{}) {
+		clusters = ""
+	}
+	if !identity.Can(k.Actor, identity.ReadOffer, identity.Resource{}) {
+		sizes = ""
+	}
+	all := []cause{{usageview.Doubt, -m.Unknown, clusters}, {usageview.Unseen, m.Unseen, clusters},
+		{usageview.Rest, -m.Rest(), sizes}}
+	slices.SortStableFunc(all, func(a, b cause) int {
+		return cmp.Compare(math.Abs(b.adds.Hours()), math.Abs(a.adds.Hours()))
+	})
+	list := []usageview.CauseModel{{Cause: usageview.Held, Hours: cardHours(say, m.Held)}}
+	for _, c := range all {
 		hours := cardHours(say, c.adds)
 		if hours == cardHours(say, 0) {
 			continue
@@ -112,7 +140,7 @@ func causes(say page.Words, m usage.ReconciledDay) (list []usageview.CauseModel)
 		if c.adds > 0 {
 			hours = "+" + hours
 		}
-		list = append(list, usageview.CauseModel{Cause: c.cause, Hours: hours})
+		list = append(list, usageview.CauseModel{Cause: c.cause, Hours: hours, Href: c.look})
 	}
 	return append(list, usageview.CauseModel{Cause: usageview.Charged, Hours: cardHours(say, m.Charged)})
 }

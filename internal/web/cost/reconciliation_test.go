@@ -2,6 +2,7 @@ package cost
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -13,14 +14,19 @@ import (
 // TestGapIsSaidWithItsShare: more or less was charged than was held, or as much; its share is of what was held.
 func TestGapIsSaidWithItsShare(t *testing.T) {
 	say := page.Words{Localizer: i18n.MustLoad().For("en")}
-	for want, charged := range map[string]int64{
-		"Charged 20.0 h more than allocated (5.0 %)": 420,
-		"Charged 10.0 h less than allocated (2.5 %)": 390,
-		"Charged as allocated":                       400,
+	for charged, want := range map[int64]string{
+		420: "5.0 % 20.0 h more than allocated Within the 5 % tolerance: nothing to do",
+		421: "5.2 % 21.0 h more than allocated Above the 5 % tolerance: look into the largest cause",
+		378: "5.5 % 22.0 h less than allocated Above the 5 % tolerance: look into the largest cause",
+		400: "0.0 % as allocated Within the 5 % tolerance: nothing to do",
 	} {
 		m := usage.ReconciledDay{Held: usage.CardHours(400), Charged: usage.CardHours(charged)}
-		if got := gap(say, m); got != want {
+		g := gap(say, m)
+		if got := strings.Join([]string{g.Share, g.Words, g.Verdict}, " "); got != want {
 			t.Errorf("want %q, got %q", want, got)
+		}
+		if g.Within != m.WithinTolerance() {
+			t.Errorf("%d: want the verdict of usage", charged)
 		}
 	}
 }

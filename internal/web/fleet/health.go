@@ -251,6 +251,7 @@ func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthR
 		m.Calm = cardsWords(say, count, len(n.Cards))
 	}
 	if n.Quarantine == nil && level > health.Unknown { // only its cards are counted above
+		m.Counted = true
 		m.State.Word = say.S("health.of_cards", "Count", count[level], "State", m.State.Word)
 	}
 	m.Todo, m.Holders = sharedTodo(say, n), healthHolders(n.Holders)

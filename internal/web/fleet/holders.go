@@ -89,6 +89,9 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 		say.S("fleet.use.holders"), rows, holderKeys(say, key != nil))
 	for _, r := range rows {
 		row := w.holderModel(say, r, key != nil)
+		if key == nil {
+			row.ID, row.Acts = "holder-"+page.Slug(string(r.one.ID)), holderActs(k, r.one)
+		}
 		if group == "team" {
 			row.Workloads = page.WithQuery(holdersPath, url.Values{"team": {r.one.Tenant}})
 		}
@@ -182,13 +185,27 @@ func (w *Pages) holderModel(say page.Words, h *held, grouped bool) fleet.HolderM
 	case grouped && h.unknown > 0 && h.unknown < h.count:
 		m.Known = say.S("fleet.use.unknown_of", "Unknown", h.unknown, "Count", h.count)
 	case !grouped && h.weight > 0 && h.known < 0.9:
-		m.Known = say.S("fleet.use.known_for", "Of", say.Duration(min(h.longest, holders.Window)), "Time",
-			say.Duration(time.Duration(h.known*float64(holders.Window)).Round(time.Minute)))
+		of := min(h.longest, holders.Window)
+		known := time.Duration(h.known * float64(holders.Window))
+		m.KnownIn = say.S("fleet.use.known_for", "Of", say.Duration(of), "Time", say.Duration(known.Round(time.Minute)))
+		m.Known = say.S("fleet.use.known_part", "Share", say.Percent(100*min(1, known.Hours()/max(of, 1).Hours())))
 	}
 	if h.idleKnown {
 		m.Idle = say.Money(h.idle)
 	}
 	return m
+}
+
+// holderActs lead to what a workload does, and for those who may to its stop, which asks first.
+func holderActs(k page.Call, h *holders.Holder) []ui.MenuItemModel {
+	say, path := k.Words, page.WorkloadPath(h.ID)
+	items := []ui.MenuItemModel{{Label: say.S("fleet.map.to_metrics"), Icon: "pulse", Href: path + "/metrics",
+		Test: "holder-metrics"}}
+	if identity.Can(k.Actor, identity.ChangeWorkload, h.Resource()) {
+		items = append(items, ui.MenuItemModel{Label: say.S("workload.stop"), Icon: "stop", Href: path + "/stop",
+			Danger: true, Test: "holder-stop"})
+	}
+	return items
 }
 
 func holderTabs(k page.Call, current string) ui.TabsModel {

@@ -273,15 +273,14 @@ func (w *Pages) poolFacts(k page.Call, l license.PoolOverview) licenses.FactsMod
 	}
 	switch f := l.Forecast; {
 	case !f.FullKnown:
-		m.Missing = append(m.Missing, say.S("licenses.full_unknown", "Days", license.MinDays, "Have", f.Days))
+		m.ForecastLacks = say.S("licenses.full_unknown", "Days", license.MinDays, "Have", f.Days)
 	case f.NotInSight:
 		m.Forecast = say.S("licenses.full_never")
 	default:
 		m.Forecast = say.S("licenses.full_in", "Count", f.FullIn)
 	}
-	if m.Until == "" && !m.Server && sources { // a number of the settings has no end
-		m.Missing = append(m.Missing, say.S("licenses.until_unknown"))
-	}
+	m.UntilLacks = m.Until == "" && !m.Server && sources // a number of the settings has no end
+	m.Enters = identity.Can(k.Actor, identity.ChangeLicenses, identity.Resource{})
 	return m
 }
 

@@ -40,7 +40,6 @@ const (
 	mostInFull      = 300
 	chunkNodes      = 48
 	mostDrawnAtOnce = 700
-	mostInRow       = 4
 )
 
 func seesHealth(k page.Call) bool {
@@ -51,7 +50,8 @@ func seesHealth(k page.Call) bool {
 func (w *Pages) fleetMap(k page.Call) (page.View, error) {
 	say := k.Words
 	m := fleet.MapPageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title"), Lead: say.S("fleet.use.lead")},
-		Tabs: fleetTabs(k, page.FleetUsePath), Stream: page.StreamModel(k, page.FleetUsePath), By: w.schemeTabs(k)}
+		Tabs: fleetTabs(k, page.FleetUsePath), Stream: page.StreamModel(k, page.FleetUsePath), By: w.schemeTabs(k),
+		Scheme: strings.SplitN(w.chosen(k).key, "\x00", 2)[0]}
 	v := page.View{Title: m.Header.Title, Nav: page.FleetUsePath, Wide: true, Paused: page.Paused(k)}
 	drawn := 0
 	for _, cluster := range w.Site().Clusters {
@@ -184,6 +184,9 @@ func (w *Pages) groupModel(k page.Call, j *joined, g fleetmap.Group, s scheme, p
 		Detail: say.S("fleet.map.nodes", "Count", len(g.Nodes), "Number", say.Number(float64(len(g.Nodes)))) + " · " +
 			say.S("fleet.map.cards", "Count", g.Cards, "Number", say.Number(float64(g.Cards)))}
 	if !strip {
+		m.Cut = slices.ContainsFunc(g.Nodes, func(i int) bool {
+			return slices.ContainsFunc(j.Nodes[i].Cards, func(c fleetmap.Card) bool { return len(c.Parts) > 2 })
+		})
 		return m
 	}
 	q := page.Cloned(k.Query)
@@ -265,7 +268,7 @@ func mapNodes(say page.Words, j *joined, nodes []int, s scheme, paint fleetmap.P
 	models := make([]fleet.MapNodeModel, 0, len(nodes))
 	for _, i := range nodes {
 		n := &j.Nodes[i]
-		m := fleet.MapNodeModel{Name: cmp.Or(n.Name, say.S("fleet.use.no_node")), Wide: len(n.Cards) > mostInRow}
+		m := fleet.MapNodeModel{Name: cmp.Or(n.Name, say.S("fleet.use.no_node"))}
 		m.Words, m.Icon = nodeWords(say, n)
 		broken := 0
 		for at := range n.Cards {
@@ -386,18 +389,22 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 		m.Items = append(m.Items, fleet.LegendItemModel{Class: class, Words: words[i], None: count[i].Drawn == 0,
 			Count: k.Words.Number(float64(count[i].Drawn))})
 	}
+	standApart(m.Items)
 	if s.key == byMoney && k.Get("group") == "" {
 		if money := w.idleMoney(k); money.sum.Minor > 0 {
 			m.Sum = moneySum(k.Words, money.sum, s, count)
 			if at, most := mostIdle(maps, money.spent); most.Minor > 0 {
 				m.Most = &fleet.MostModel{Words: k.Words.S("fleet.map.money_most", "Node", at.node, "Money", k.Words.Money(most)),
-					Href: nodeHref(at.cluster, at.node, at.card)}
+					Href: nodeHref(at.cluster, at.node, at.card), Card: cardID(at.cluster, at.index, at.card)}
 			}
 		}
 	}
 	if s.key != byMoney {
 		if m.Sum = mapSum(k.Words, s, count); m.Sum == "" {
 			m.Of = k.Words.S("fleet.map.legend_of")
+		} else if broken := brokenNodes(maps); broken > 0 && k.Get("group") == "" && seesHealth(k) {
+			m.Most = &fleet.MostModel{Href: page.FleetHealthPath, Words: k.Words.S("fleet.map.broken_nodes",
+				"Count", broken, "Number", k.Words.Number(float64(broken)))}
 		}
 	}
 	if s.key == byMoney && mostlyUnknown(s, count) {
@@ -407,6 +414,35 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 		}
 	}
 	return m
+}
+
+// standApart draws a line before the first item that is shown and not measured, where something stands before it.
+func standApart(items []fleet.LegendItemModel) {
+	for i := range items {
+		switch items[i].Class {
+		case "unknown", "unpriced", "closed", "broken", "out", gapClass:
+			if !items[i].None {
+				items[i].Apart = slices.ContainsFunc(items[:i], func(l fleet.LegendItemModel) bool { return !l.None })
+				return
+			}
+		case "fine", "usable", "outside", "rest", "other": // of health and of teams every color is of one kind
+			return
+		}
+	}
+}
+
+// brokenNodes is how many nodes have a card that is out of order.
+func brokenNodes(maps []*joined) int {
+	broken := 0
+	for _, j := range maps {
+		for i := range j.Nodes {
+			n := &j.Nodes[i]
+			if slices.ContainsFunc(n.Cards, func(c fleetmap.Card) bool { return outOfOrder(n, &c) }) {
+				broken++
+			}
+		}
+	}
+	return broken
 }
 
 // mapSum is the map in one number, in the unit of its legend: how many GPUs and slices can be had, or are healthy; ""

@@ -144,9 +144,11 @@ func healthScheme() scheme {
 		gapClass}}
 	levels := map[health.Level]string{health.Fine: "fine", health.Noticed: "noticed", health.Unknown: "unjudged",
 		health.Quarantined: "quarantined", health.Warned: "warned", health.Broken: "broken"}
-	s.rule = func(n *fleetmap.Node, c *fleetmap.Card, _ *fleetmap.Part) fleetmap.Color {
+	s.rule = func(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) fleetmap.Color {
 		class := levels[c.Level]
 		switch {
+		case p.Gap && len(c.Parts) > 1: // the slices beside it say how the card is
+			class = gapClass
 		case !n.Ready:
 			class = "broken"
 		case n.Quarantined && c.Level < health.Quarantined:
@@ -162,9 +164,11 @@ func healthScheme() scheme {
 // nodeScheme is the health that everybody may know: whether a node can be used.
 func nodeScheme() scheme {
 	s := scheme{key: "nodes", colors: []string{"usable", "warned", "quarantined", "closed", "broken", gapClass}}
-	s.rule = func(n *fleetmap.Node, c *fleetmap.Card, _ *fleetmap.Part) fleetmap.Color {
+	s.rule = func(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) fleetmap.Color {
 		class := "usable"
 		switch {
+		case p.Gap && len(c.Parts) > 1:
+			class = gapClass
 		case !n.Ready:
 			class = "broken"
 		case n.Quarantined || c.Quarantined:
@@ -281,8 +285,8 @@ func (w *Pages) moneyScheme(k page.Call) scheme {
 	}
 	s.rule = func(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) fleetmap.Color {
 		switch out := unusable(n, c, p); {
-		case p.Gap:
-			return s.color(gapClass)
+		case p.Gap: // nobody holds it
+			return s.color("free")
 		case out != "": // it does not stand idle; in gray, for red is what costs the most
 			return s.color("out")
 		case !p.Held():
@@ -309,7 +313,7 @@ func (w *Pages) moneyScheme(k page.Call) scheme {
 // cardPlace is where a card is on the map.
 type cardPlace struct {
 	cluster, node string
-	card          int
+	index, card   int // of the node in its cluster, of the card in its node
 }
 
 // mostIdle is the node of the maps on which the most money went for nothing, with the card of it that had the most of
@@ -319,7 +323,7 @@ func mostIdle(maps []*joined, spent map[gpumetrics.Pod]usage.Money) (at cardPlac
 		for i := range j.Nodes {
 			var sum usage.Money
 			var dearest int64
-			here := cardPlace{cluster: j.Cluster, node: j.Nodes[i].Name}
+			here := cardPlace{cluster: j.Cluster, node: j.Nodes[i].Name, index: i}
 			for number, c := range j.Nodes[i].Cards {
 				before := sum.Minor
 				for _, p := range c.Parts {

@@ -82,6 +82,7 @@ func (w *Pages) gpuModel(k page.Call, patience time.Duration) (fleet.GPUModel, e
 		title := say.S("fleet.use.card", "Number", i+1)
 		s := fleet.MapCardModel{ID: "gpu-card-" + strconv.Itoa(i), Title: title, Href: nodeHref(j.Cluster, n.Name, i),
 			Words: title + ": " + summary(use.words(say), colors, len(use.colors)-1)}
+		s.Note = cardNote(say, card, use.words(say), colors)
 		for p, color := range colors {
 			s.Parts = append(s.Parts, fleet.MapPartModel{Class: use.colors[color], Size: widthOf(card, &card.Parts[p])})
 		}
@@ -190,11 +191,38 @@ func gpuFigure(say page.Words, c *fleetmap.Card, parts []fleet.GPUPartModel) (fi
 			held++
 		}
 	}
-	words = "fleet.map.figure_slices"
+	figure = say.S("fleet.map.figure_of", "Held", held, "All", len(parts))
 	if c.Parts[0].Share {
-		words = "fleet.map.figure_shares"
+		return figure, say.S("fleet.map.figure_shares")
 	}
-	return say.S("fleet.map.figure_of", "Held", held, "All", len(parts)), say.S(words)
+	var rest, all float64
+	for i := range c.Parts {
+		wide := float64(widthOf(c, &c.Parts[i]))
+		if all += wide; c.Parts[i].Gap {
+			rest += wide
+		}
+	}
+	if rest > 0 {
+		return figure, say.S("fleet.map.figure_rest", "Rest", say.Percent(100*rest/all))
+	}
+	return figure, say.S("fleet.map.figure_slices")
+}
+
+// cardNote is a card beside its picture: the state of one that is whole, how much of another is allocated.
+func cardNote(say page.Words, c *fleetmap.Card, words []string, colors []fleetmap.Color) string {
+	if len(c.Parts) == 1 {
+		return words[colors[0]]
+	}
+	held, all := 0, 0
+	for i := range c.Parts {
+		if c.Parts[i].Gap {
+			continue
+		}
+		if all++; c.Parts[i].Held() {
+			held++
+		}
+	}
+	return say.S("fleet.map.figure_of", "Held", held, "All", all)
 }
 
 // restsOfAll is what the readings of every part rest on; nil where they differ.

@@ -334,7 +334,8 @@ func moneyModel(say page.Words, o overview) platformview.MoneyModel {
 	if use := blocks.CardUse(say, o.month); use != nil { // nil: no GPU was allocated this month
 		m.Idle, m.Mean, m.Note = use.Idle, use.Mean, use.Note
 		if !o.month.Use.Known() {
-			m.Idle, m.Note, m.NoteHref = "", say.S("platform.month_unknown"), page.MetricsPath
+			m.Idle, m.Mean, m.Note = say.S("web.unknown"), say.S("web.unknown"), ""
+			m.NoteHref = page.MetricsPath
 		}
 	}
 	return m

@@ -24,6 +24,11 @@ func (w *Pages) attentionItems(say page.Words, o overview, pending request.Page)
 	}
 	items = append(items, approvalsItem(say, pending), w.budgetItem(say, o.books), licenseItem(say, o),
 		catalogItem(say, len(o.wrong)))
+	for i := range items {
+		if items[i].Kind == ui.Danger || items[i].Kind == ui.Warning {
+			items[i].Act = say.S("platform.act_" + items[i].ID)
+		}
+	}
 	weight := map[ui.Kind]int{ui.Danger: 0, ui.Warning: 1, ui.Info: 2, ui.OK: 3}
 	slices.SortStableFunc(items, func(a, b platformview.ItemModel) int {
 		return cmp.Compare(weight[a.Kind], weight[b.Kind])
@@ -75,7 +80,8 @@ func nodesItem(say page.Words, s fleetSums) platformview.ItemModel {
 	m := platformview.ItemModel{ID: "nodes", Kind: ui.OK, Label: say.S("platform.nodes"), Value: strconv.Itoa(closed),
 		Href: closedNodesPath, Detail: say.S("platform.nodes_ok")}
 	if closed > 0 {
-		m.Kind, m.Detail = ui.Warning, say.S("platform.nodes_detail", "Cards", cardsText(say, s.broken))
+		m.Kind, m.Detail = ui.Warning, say.S("platform.nodes_detail", "Count", closed, "Cards",
+			cardsText(say, s.broken))
 	}
 	if s.out.notReady > 0 {
 		m.Kind = ui.Danger
@@ -88,7 +94,8 @@ func approvalsItem(say page.Words, pending request.Page) platformview.ItemModel 
 		Value:  countText(min(pending.Total, request.MostCounted), pending.Total > request.MostCounted),
 		Detail: say.S("platform.approvals_none")}
 	if len(pending.Items) > 0 {
-		m.Kind, m.Detail = ui.Warning, say.S("platform.oldest", "Time", say.Since(pending.Items[0].CreatedAt).Words)
+		m.Kind, m.Detail = ui.Warning, say.S("platform.oldest", "Count", pending.Total, "Time",
+			say.Since(pending.Items[0].CreatedAt).Words)
 	}
 	return m
 }
@@ -112,9 +119,11 @@ func (w *Pages) budgetItem(say page.Words, books []budget.Status) platformview.I
 	case len(books) == 0:
 		m.Kind, m.Value, m.Detail = ui.Info, "–", say.S("platform.budgets_none")
 	case len(books) == 1 && len(names) == 0:
-		m.Detail = budgetWords(w, say, books[0])
+		m.Detail = say.S("platform.budgets_some", "Count", 1, "All", 1, "Teams", budgetWords(w, say, books[0]))
 	case len(names) > 0:
-		m.Value, m.Detail = strconv.Itoa(len(names)), strings.Join(names[:min(len(names), mostListed)], " · ")
+		m.Value = strconv.Itoa(len(names))
+		m.Detail = say.S("platform.budgets_some", "Count", len(books), "All", len(books), "Teams",
+			strings.Join(names[:min(len(names), mostListed)], " · "))
 	}
 	return m
 }

@@ -51,6 +51,10 @@ func (w *Pages) adviceList(k page.Call) (page.View, error) {
 		item := w.adviceItem(k, *a, back)
 		item.Workload = w.adviceWorkload(k, a)
 		item.Workload.Detail = a.Workload.OwnerName + " · " + w.TeamTitle(a.Workload.Tenant) // the size has a column
+		// its own page has a table of it
+		if note := computerNote(say, *a); note != "" {
+			item.Notes = append(item.Notes, note)
+		}
 		m.Items = append(m.Items, item)
 	}
 	m.Assumed = say.S("advice.prices") + " " + say.S("advice.room") + " " + say.S("advice.computer")
@@ -220,16 +224,24 @@ func adviceChanges(say page.Words, a advice.Advice) []ui.ChangeModel {
 	return list
 }
 
-// adviceSides are the size of a workload and the advised one, with the computer where that differs.
+// computerNote is what else changes with the size; "" for nothing.
+func computerNote(say page.Words, a advice.Advice) string {
+	now, then := a.Workload.Size, a.Size
+	if then.Name == "" || now.CPU == then.CPU && now.Memory == then.Memory {
+		return ""
+	}
+	words := func(s catalog.Size) string {
+		return say.S("advice.side_computer", "CPU", s.CPU, "Memory", say.Quantity(s.Memory))
+	}
+	return say.S("advice.note_computer", "Now", words(now), "Then", words(then))
+}
+
+// adviceSides are the size of a workload and the advised one.
 func adviceSides(say page.Words, a advice.Advice) (now, proposed adviceview.SideModel) {
-	differs := a.Size.Name != "" && (a.Workload.Size.CPU != a.Size.CPU || a.Workload.Size.Memory != a.Size.Memory)
 	side := func(s catalog.Size) adviceview.SideModel {
 		m := adviceview.SideModel{Size: say.SizeTitle(s), Offer: say.MoneyPerHour(s.PricePerHour)}
 		if s.Accelerator.MemoryGiB > 0 {
 			m.Offer = say.GiB(s.Accelerator.MemoryGiB) + " · " + m.Offer
-		}
-		if differs {
-			m.Computer = say.S("advice.side_computer", "CPU", s.CPU, "Memory", say.Quantity(s.Memory))
 		}
 		return m
 	}

@@ -302,6 +302,7 @@ func TestTopSpendersAndUseByTheHour(t *testing.T) {
 func TestACostStandsBesideTheBudget(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
+	w.Busied(map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: 3 * time.Hour, Busy: time.Hour}})
 	draft := budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval}
 	if _, err := w.BudgetService.Set(t.Context(), w.Actor(webtest.Dora), "vision", draft); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func TestHowABudgetIsUsedUp(t *testing.T) {
 	set("vision", budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval})
 	doc := read(t, w.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK)
 	wantText(t, doc, "burndown", "of €1,000.00")
-	wantText(t, doc, "budget-forecast", "by the end of the month")
+	wantText(t, doc, "budget-forecast", "Forecast for month-end", "on track")
 	wantAbsent(t, doc, "burndown-note")
 	days := part(doc, "burndown").Find("tbody tr")
 	if days.Length() != 30 {

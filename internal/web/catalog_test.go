@@ -32,7 +32,7 @@ func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 	if got := textOf(In(entry(doc, "mig-1g.10gb"), "in-use")); got != "1" {
 		t.Errorf("want one in use, got %s", got)
 	}
-	if got := textOf(In(entry(doc, "cpu"), "in-use")); got != "0 +1 not running" {
+	if got := textOf(In(entry(doc, "cpu"), "in-use")); got != "0 1 not running" {
 		t.Errorf("want a stopped workload told apart from those that run, got %s", got)
 	}
 	images := read(t, w.Get(webtest.Dora, "/admin/images"), http.StatusOK)

@@ -30,6 +30,14 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 	}
 	wantText(t, read(t, webtest.Mailing(t).Get(webtest.Anna, "/account/notifications"), http.StatusOK), "channel-address",
 		"anna@example.org")
+	to := part(doc, "set-up-chat").AttrOr("href", "")
+	if to != "/account/notifications?add=chat#address-fold" {
+		t.Errorf("want the way to set a chat up, got %q", to)
+	}
+	asked := read(t, w.Get(webtest.Anna, "/account/notifications?add=chat"), http.StatusOK)
+	if got := asked.Find("#address-fold[open] option[selected]").AttrOr("value", ""); got != "chat" {
+		t.Errorf("want the form open with a chat chosen, got %q", got)
+	}
 	// what cannot reach a developer is not offered, and stays as it is
 	wantAbsent(t, doc, "notice-statement-mail", "notice-waiting-mail", "notice-budget-mail")
 	for _, kind := range []string{"statement", "waiting", "budget"} {

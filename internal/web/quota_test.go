@@ -15,7 +15,7 @@ func TestAQuotaIsATable(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Dora, "/admin/tenants/edit?name=speech"), http.StatusOK)
 	row := part(doc, "limit-h100").Closest("tr")
-	if got := textOf(In(row, "used")); got != "1" {
+	if got := textOf(In(row, "used")); got != "1 of 1" {
 		t.Errorf("want one H100 held, got %q", got)
 	}
 	if value, _ := part(doc, "limit-h100").Attr("value"); value != "1" {

@@ -72,6 +72,7 @@ func TestPeopleWithoutARoleComeFirst(t *testing.T) {
 		return part(read(t, w.Get(webtest.Dora, "/admin/people"+query), http.StatusOK), "person").Map(
 			func(_ int, s *goquery.Selection) string { return textOf(s.Find("th a").First()) })
 	}
+	wantText(t, read(t, w.Get(webtest.Dora, "/admin/people"), http.StatusOK), "without-role", "Without a role 1")
 	if got := names(""); !slices.Equal(got[:3], []string{webtest.Nemo.Name, "guest-00", "guest-43"}) {
 		t.Errorf("want who has no role, then the last ones here, got %q", got[:3])
 	}
@@ -110,7 +111,7 @@ func TestHowATeamIsDoingStandsAboveItsForm(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Dora, "/admin/tenants/edit?name=vision"), http.StatusOK)
 	wantText(t, doc, "members", "2")
-	wantText(t, doc, "running", "3", "1 queued")
+	wantText(t, doc, "running", "3", "1 queued · 1 failed")
 	wantText(t, doc, "budget", "Budget", "No limit")
 	for test, want := range map[string]string{"members": "/team/vision", "budget": "/admin/budgets/vision"} {
 		if got := part(doc, test).Find("a").AttrOr("href", ""); got != want {

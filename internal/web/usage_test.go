@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -295,4 +296,25 @@ func TestTopSpendersAndUseByTheHour(t *testing.T) {
 
 	w.RangesErr = fmt.Errorf("no answer")
 	wantText(t, read(t, w.Get(webtest.Dora, "/usage"), http.StatusOK), "heat-away", "could not be read")
+}
+
+// TestACostStandsBesideTheBudget of the reader's team while the month lasts: their own as a part of it.
+func TestACostStandsBesideTheBudget(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Busied(map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: 3 * time.Hour, Busy: time.Hour}})
+	draft := budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval}
+	if _, err := w.BudgetService.Set(t.Context(), w.Actor(webtest.Dora), "vision", draft); err != nil {
+		t.Fatal(err)
+	}
+	mine := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
+	wantText(t, mine, "usage-cost", "of your team's €1,000.00 budget")
+	if to := part(mine, "usage-cost").Find("a").AttrOr("href", ""); to != "/admin/budgets/vision" {
+		t.Errorf("want the way to the budget, got %q", to)
+	}
+	wantText(t, read(t, w.Get(webtest.Ben, "/usage?scope=team"), http.StatusOK), "usage-cost", "of the €1,000.00 budget")
+	if got := textOf(part(read(t, w.Get(webtest.Dora, "/usage?scope=all"), http.StatusOK), "usage-cost")); strings.
+		Contains(got, "budget") {
+		t.Errorf("everybody's cost is of no one budget, got %q", got)
+	}
 }

@@ -57,6 +57,9 @@ func TestTicksStandWhereAMenuDeletes(t *testing.T) {
 			t.Errorf("want %d ticks, got %d: %s", want, got, textOf(row))
 		}
 	})
+	if to := part(doc, "storage-unused").Find("a").AttrOr("href", ""); to != "/storage?state=unused" {
+		t.Errorf("want what nobody uses to lead to its list, got %q", to)
+	}
 	if all, ticked := ticks(doc); !slices.Equal(all, []string{"datasets-kept", "a-2", "a-1"}) || len(ticked) > 0 {
 		t.Errorf("want three, none of them ticked, got %q, %q", all, ticked)
 	}

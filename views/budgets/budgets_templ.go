@@ -90,6 +90,7 @@ type BurndownModel struct {
 	Kind ui.Kind
 	// Forecast is what will be spent by the end of the month; "" while nobody can tell, or where the budget ends before.
 	Forecast string
+	Spare    string // what then is left; "" without a forecast
 	Rows     []BurndownRowModel
 }
 
@@ -276,7 +277,7 @@ func List(m PageModel) templ.Component {
 								var templ_7745c5c3_Var7 string
 								templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(rowLimit(ctx, r))
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 157, Col: 82}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 158, Col: 82}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 								if templ_7745c5c3_Err != nil {
@@ -325,7 +326,7 @@ func List(m PageModel) templ.Component {
 									var templ_7745c5c3_Var9 string
 									templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.Share)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 165, Col: 53}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 166, Col: 53}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 									if templ_7745c5c3_Err != nil {
@@ -347,7 +348,7 @@ func List(m PageModel) templ.Component {
 									var templ_7745c5c3_Var10 string
 									templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("budgets.spent") + " " + r.Forecast.Spent)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 169, Col: 65}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 170, Col: 65}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 									if templ_7745c5c3_Err != nil {
@@ -398,7 +399,7 @@ func List(m PageModel) templ.Component {
 									var templ_7745c5c3_Var12 string
 									templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(orDash(r.Forecast.Words))
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 180, Col: 35}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 181, Col: 35}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 									if templ_7745c5c3_Err != nil {
@@ -493,7 +494,7 @@ func rowAmount(r RowModel) string {
 
 func setButton(ctx context.Context, r RowModel) ui.LinkButtonModel {
 	if r.Bar == nil {
-		return ui.LinkButtonModel{Label: ui.L(ctx).S("budgets.row_set"), Href: r.Set, Small: true, Test: "set-budget"}
+		return ui.LinkButtonModel{Label: ui.L(ctx).S("budgets.set"), Href: r.Set, Small: true, Test: "set-budget"}
 	}
 	return ui.LinkButtonModel{Label: ui.L(ctx).S("budgets.row_change"), Href: r.Set, Small: true, Test: "change-budget"}
 }
@@ -643,7 +644,7 @@ func Standing(m StandingModel) templ.Component {
 				var templ_7745c5c3_Var18 string
 				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("budget.not_set"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 241, Col: 38}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 242, Col: 38}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 				if templ_7745c5c3_Err != nil {
@@ -707,8 +708,8 @@ func standing(ctx context.Context, m StandingModel) []ui.TileModel {
 		{Label: say.S("budgets.spent"), Value: m.Spent, Test: "budget-spent"},
 		{Label: say.S("budgets.held"), Value: m.Held, Test: "budget-held"}}
 	if m.Burndown != nil && m.Burndown.Forecast != "" {
-		items = append(items, ui.TileModel{Label: say.S("budgets.forecast"), Value: m.Burndown.Forecast,
-			Detail: say.S("budgets.forecast_month"), Test: "budget-forecast"})
+		items = append(items, ui.TileModel{Label: say.S("budgets.forecast"), Value: m.Burndown.Forecast, Kind: ui.OK,
+			Detail: say.S("budgets.on_track", "Spare", m.Burndown.Spare), Test: "budget-forecast"})
 	}
 	return items
 }
@@ -763,7 +764,7 @@ func burndown(m BurndownModel) templ.Component {
 		var templ_7745c5c3_Var20 string
 		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("ui.as-table"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 277, Col: 40}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 278, Col: 40}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 		if templ_7745c5c3_Err != nil {
@@ -1229,7 +1230,7 @@ func book(m TeamModel) templ.Component {
 				var templ_7745c5c3_Var36 string
 				templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("budgets.no_lines"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 389, Col: 57}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 390, Col: 57}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 				if templ_7745c5c3_Err != nil {

@@ -525,7 +525,7 @@ func held(ctx context.Context, r LimitModel) string {
 	switch {
 	case !r.Held:
 		return "–"
-	case r.Limit == 0, r.Value == strconv.Itoa(r.Limit): // which the field beside it says
+	case r.Limit == 0: // blocked, which the field beside it says
 		return strconv.Itoa(r.Used)
 	}
 	return ui.L(ctx).S("tenants.used_of", "Used", r.Used, "Limit", r.Limit)

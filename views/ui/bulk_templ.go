@@ -15,6 +15,11 @@ func TickColumn(ctx context.Context) ColumnModel {
 	return ColumnModel{Label: L(ctx).S("ui.tick_column"), Hidden: true, Width: "fit"}
 }
 
+// TickAllColumn is TickColumn with a box in its head that ticks every row of the page.
+func TickAllColumn(ctx context.Context, all string) ColumnModel {
+	return ColumnModel{Label: L(ctx).S("ui.tick_all"), TickAll: all, Width: "fit"}
+}
+
 // TickAll leads to the address at which every row of the page is ticked. It stands above the table.
 func TickAll(href string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -165,7 +170,7 @@ func Ticked(m TickedModel) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.Words)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/bulk.templ`, Line: 45, Col: 48}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/bulk.templ`, Line: 50, Col: 48}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var6)
 		if templ_7745c5c3_Err != nil {
@@ -178,7 +183,7 @@ func Ticked(m TickedModel) templ.Component {
 		var templ_7745c5c3_Var7 string
 		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(m.Now)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/bulk.templ`, Line: 45, Col: 77}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/bulk.templ`, Line: 50, Col: 77}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 		if templ_7745c5c3_Err != nil {

@@ -72,7 +72,7 @@ func TestColumnsInWords(t *testing.T) {
 	for _, bar := range doc.Find(".gp-columns__share rect").EachIter() {
 		parts = append(parts, bar.AttrOr("width", ""))
 	}
-	if got := strings.Join(parts, "|"); got != "100.00" {
-		t.Errorf("want a bar for each but the rest, the largest over the whole width, got %q", got)
+	if got := strings.Join(parts, "|"); got != "100.00|13.33" {
+		t.Errorf("want a bar for each, the largest over the whole width, got %q", got)
 	}
 }

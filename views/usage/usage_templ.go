@@ -57,6 +57,8 @@ type WiderModel struct {
 // TotalsModel is the few numbers of the month.
 type TotalsModel struct {
 	Cost     string
+	Budget   string         // what part of a budget that is; "" for none
+	Book     string         // page of that budget
 	Expected string         // at the end of the month; "" where it is over
 	Unknown  string         // hours that are not charged; "" for none
 	GPU      bool           // something with a GPU was held
@@ -71,6 +73,7 @@ type MeasuredModel struct {
 	Below     string // this use is idle
 	IdleHours string
 	Share     string // of the time that was measured
+	Thin      bool   // so little of it that the mean says little of the whole
 	Live      string // since when it is measured but not yet stored; "" where that is nothing
 }
 
@@ -201,7 +204,7 @@ func Panel(m PanelModel) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(m.Month)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 141, Col: 49}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 144, Col: 49}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -273,7 +276,8 @@ func wider(ctx context.Context, m *WiderModel) []ui.ActionModel {
 func tiles(ctx context.Context, m TotalsModel) ui.TilesModel {
 	say := ui.L(ctx)
 	t := ui.TilesModel{Label: say.S("usage.totals"), Lead: true,
-		Items: []ui.TileModel{{Label: say.S("usage.cost"), Value: m.Cost, Test: "usage-cost"}}}
+		Items: []ui.TileModel{{Label: say.S("usage.cost"), Value: m.Cost, Detail: m.Budget, More: m.Book,
+			Test: "usage-cost"}}}
 	if m.Expected != "" {
 		t.Items = append(t.Items, ui.TileModel{Label: say.S("usage.expected"), Value: m.Expected,
 			Detail: say.S("usage.expected_how"), Test: "usage-expected"})
@@ -287,7 +291,7 @@ func tiles(ctx context.Context, m TotalsModel) ui.TilesModel {
 	}
 	if u := m.Use; u != nil {
 		mean := ui.TileModel{Label: say.S("usage.mean"), Value: u.Mean, Detail: say.S("usage.measured", "Share", u.Share),
-			Test: "usage-mean"}
+			Unknown: u.Thin, Test: "usage-mean"}
 		if u.Live != "" {
 			mean.Detail = say.S("usage.live", "Time", u.Live)
 		}
@@ -321,7 +325,7 @@ func Statement(m StatementModel) templ.Component {
 			templ_7745c5c3_Var5 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div id=\"usage-statement\" class=\"gp-sections\" data-test=\"statement\"><div class=\"gp-switches\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div id=\"usage-statement\" class=\"gp-sections gp-statement\" data-test=\"statement\"><div class=\"gp-switches\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -343,7 +347,7 @@ func Statement(m StatementModel) templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(m.By.Label)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 213, Col: 60}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 217, Col: 60}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -401,18 +405,18 @@ func Statement(m StatementModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			for _, p := range m.Spenders {
-				templ_7745c5c3_Err = spenders(p, len(m.Spenders) > 1).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			}
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if m.Heat != nil {
 				templ_7745c5c3_Err = heat(*m.Heat).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			for _, p := range m.Spenders {
+				templ_7745c5c3_Err = spenders(p, len(m.Spenders) > 1).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -494,7 +498,7 @@ func Statement(m StatementModel) templ.Component {
 							var templ_7745c5c3_Var12 string
 							templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("usage.sum_above"))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 249, Col: 63}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 253, Col: 63}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 							if templ_7745c5c3_Err != nil {
@@ -549,7 +553,7 @@ func Statement(m StatementModel) templ.Component {
 							var templ_7745c5c3_Var14 string
 							templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(m.Sum.Cost)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 254, Col: 27}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 258, Col: 27}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 							if templ_7745c5c3_Err != nil {

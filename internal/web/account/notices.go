@@ -42,8 +42,11 @@ func (w *Pages) noticesView(k page.Call, x noticesExtra) (page.View, error) {
 	}
 	for _, c := range notify.Channels() {
 		m.Channels = append(m.Channels, account.ChannelModel{ID: string(c), Reachable: w.reachable(k, s, c)})
+		one := &m.Channels[len(m.Channels)-1]
 		if c == notify.Mail {
-			m.Channels[len(m.Channels)-1].Address = k.Actor.Person.Email
+			one.Address = k.Actor.Person.Email
+		} else if !one.Reachable {
+			one.SetUp = "/account/notifications?add=" + string(c) + "#address-fold"
 		}
 	}
 	concern := notify.KindsFor(k.Actor, w.Approvals.Decides(k.Actor))
@@ -85,6 +88,9 @@ func (w *Pages) reachable(k page.Call, s notify.Settings, c notify.Channel) bool
 func (w *Pages) entryModel(k page.Call, x noticesExtra) account.EntryModel {
 	m := account.EntryModel{Channel: string(x.entry.Channel), URLError: page.WrongIn(k.Words, x.problems, "url"),
 		Schemes: strings.Join(notify.ChatServices(), ", "), Tenant: x.entry.Tenant, Kinds: page.IDs(x.entry.Kinds)}
+	if add := k.Get("add"); m.Channel == "" && (add == string(notify.Chat) || add == string(notify.Webhook)) {
+		m.Channel = add // the form is asked for
+	}
 	for _, t := range w.Site().Directory.Tenants {
 		if identity.Can(k.Actor, identity.ChangeNotices, identity.Resource{Tenant: t.Name}) {
 			m.Teams = append(m.Teams, ui.OptionModel{Value: t.Name, Label: t.Display()})

@@ -47,7 +47,7 @@ func systemBody(say page.Words, s doctor.Status) systemview.BodyModel {
 		m.Busy = &ui.BusyModel{Words: say.S("system.checking"), ID: "system-busy"}
 	}
 	for _, f := range s.Findings {
-		one := findingModel(say, f)
+		one := findingModel(say, f, len(s.Processes))
 		switch {
 		case f.Optional:
 			m.Optional = append(m.Optional, one)
@@ -107,7 +107,7 @@ func systemSummary(say page.Words, s doctor.Status) (*ui.TilesModel, ui.NoticeMo
 		}
 		return t
 	}
-	works := ""
+	works := say.S("system.soon")
 	if n[doctor.Failed] == 0 {
 		works = say.S("system.warned")
 	}
@@ -132,14 +132,14 @@ func checkTitle(say page.Words, f doctor.Finding) string {
 	return title
 }
 
-func findingModel(say page.Words, f doctor.Finding) systemview.FindingModel {
+func findingModel(say page.Words, f doctor.Finding, processes int) systemview.FindingModel {
 	m := systemview.FindingModel{State: ui.StateModel{Kind: checkKinds[f.State],
 		Word: say.S("system.state." + string(f.State))}, Name: ui.StackModel{Title: say.Text(f.Title()),
 		Detail: f.Subject}, Found: say.Text(f.Found), Detail: f.Detail, Cost: say.Text(f.Cost), Mend: say.Text(f.Mend),
 		Copy: f.Value,
 		Bad:  f.State == doctor.Warning || f.State == doctor.Failed}
 	if f.Process != "" {
-		m.Only = say.S("system.in_process", "Name", f.Process)
+		m.Only = say.S("system.in_process", "Name", f.Process, "Of", processes)
 	}
 	if more, ok := checkPages[f.Check]; ok && m.Bad {
 		m.More = &systemview.LinkModel{Label: say.S("system.more_" + more.text), Href: more.path}

@@ -21,13 +21,13 @@ func TestAFindingLeadsToItsPage(t *testing.T) {
 		"prometheus": page.MetricsPath, "cluster": page.ClustersPath, "licenses": page.LicensesPath,
 		"admins": page.PeoplePath, "signin": ""} {
 		got := ""
-		if m := findingModel(say, doctor.Finding{Check: check, State: doctor.Warning}); m.More != nil {
+		if m := findingModel(say, doctor.Finding{Check: check, State: doctor.Warning}, 1); m.More != nil {
 			got = m.More.Href
 		}
 		if got != want {
 			t.Errorf("%s: want %q, got %q", check, want, got)
 		}
-		if m := findingModel(say, doctor.Finding{Check: check, State: doctor.OK}); m.More != nil {
+		if m := findingModel(say, doctor.Finding{Check: check, State: doctor.OK}, 1); m.More != nil {
 			t.Errorf("%s is well and leads to %s", check, m.More.Href)
 		}
 	}
@@ -37,8 +37,9 @@ func TestAFindingLeadsToItsPage(t *testing.T) {
 func TestAFindingHasItsValue(t *testing.T) {
 	t.Parallel()
 	say := page.Words{Localizer: i18n.MustLoad().For("en")}
-	m := findingModel(say, doctor.Finding{Check: "signin", State: doctor.Failed, Value: "https://a/", Process: "web-1"})
-	if m.Copy != "https://a/" || m.Only != "only in web-1" || m.Name.Detail != "" {
+	m := findingModel(say, doctor.Finding{Check: "signin", State: doctor.Failed, Value: "https://a/", Process: "web-1"},
+		2)
+	if m.Copy != "https://a/" || m.Only != "in 1 of 2 processes: web-1" || m.Name.Detail != "" {
 		t.Errorf("got %+v", m)
 	}
 }

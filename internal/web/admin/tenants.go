@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -185,9 +186,14 @@ func (w *Pages) tenantStanding(k page.Call, e tenant.Entry) (ui.TilesModel, erro
 	}
 	running := ui.TileModel{Label: say.S("tenants.running"), Value: say.Number(float64(states[workload.Running])),
 		Test: "running"}
+	var others []string // what does not run counts against the quota too
 	if n := states[workload.Queued]; n > 0 {
-		running.Detail = say.S("tenants.queued", "Count", n)
+		others = append(others, say.S("tenants.queued", "Count", n))
 	}
+	if n := states[workload.Failed]; n > 0 {
+		others = append(others, say.S("tenants.failed", "Count", n))
+	}
+	running.Detail = strings.Join(others, " · ")
 	st, err := w.Budgets.Of(k.Ctx, k.Actor, e.Name)
 	if err != nil {
 		return m, err
@@ -368,14 +374,15 @@ const noRole = "none"
 // people answers: who has signed in, and what are they here.
 func (w *Pages) people(k page.Call) (page.View, error) {
 	say := k.Words
-	orders := []string{"name", "-seen"}
-	if k.Get("q") == "" && k.Get("role") == "" { // who looks for somebody has found them
-		orders = append([]string{"role"}, orders...)
+	orders := []string{"-seen", "name"}
+	all := k.Get("q") == "" && k.Get("role") == ""
+	if !all { // who looks for somebody has found them
+		slices.Reverse(orders)
 	}
 	l := page.ListOf(k, page.PeoplePath, orders, "q", "role")
 	f := tenant.PeopleFilter{Text: k.Get("q"), NoRole: k.Get("role") == noRole, BySeen: l.Sort == "seen", Down: l.Down,
 		Limit: page.RowsPerPage, Offset: l.Offset()}
-	f.NoRoleFirst = l.Sort == "role"
+	f.NoRoleFirst = all && l.Sort == "seen" && l.Down
 	list, total, err := w.Tenants.PeoplePage(k.Ctx, k.Actor, f)
 	if err == nil && l.Within(total).Page != l.Page { // beyond the end
 		f.Offset = l.Within(total).Offset()
@@ -387,12 +394,18 @@ func (w *Pages) people(k page.Call) (page.View, error) {
 	m := tenants.PeopleModel{Header: ui.HeaderModel{Title: say.S("tenants.people"), Lead: say.S("tenants.people_lead")},
 		List: l.Model(say, say.S("tenants.people"), total)}
 	m.Search = m.List.FilterBar(blocks.PeopleSearch(say, page.PeoplePath, k.Get("q")), "")
-	m.Search.Fields = []ui.FieldModel{{ID: "people-role", Name: "role", Kind: ui.SelectField, HideLabel: true,
-		Label: say.S("tenants.col_roles"), Value: k.Get("role"), Test: "filter-role", Options: []ui.OptionModel{
-			{Label: say.S("tenants.any_role")}, {Value: noRole, Label: page.UpperFirst(say.S("tenants.no_role"))}}}}
-	if f.NoRole {
-		m.Search.ClearURL = page.PeoplePath
+	without := ui.TabModel{Label: say.S("tenants.without_role"), Current: f.NoRole, Test: "without-role",
+		Href: peoplePath(f.Text, noRole)}
+	switch {
+	case f.NoRole:
+		without.Count = total
+		m.Search.Hidden = append(m.Search.Hidden, ui.HiddenModel{Name: "role", Value: noRole})
+	case f.NoRoleFirst && l.Page <= 1:
+		without.Count = withoutRole(list)
 	}
+	m.Search.Switch = &ui.TabsModel{Label: say.S("tenants.col_roles"), Items: []ui.TabModel{
+		{Label: say.S("tenants.everyone"), Current: !f.NoRole, Test: "everyone",
+			Href: peoplePath(f.Text, "")}, without}}
 	m.Search.Go = "" // all of them are listed, Enter asks for fewer
 	teams := ""
 	if identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
@@ -404,6 +417,30 @@ func (w *Pages) people(k page.Call) (page.View, error) {
 			See: seeAs(k, a), Disabled: a.Person.Disabled})
 	}
 	return page.View{Title: m.Header.Title, Nav: page.PeoplePath, Body: tenants.People(m)}, nil
+}
+
+// peoplePath is the list of people that a text matches, of all or without a role.
+func peoplePath(text, role string) string {
+	q := url.Values{}
+	for key, value := range map[string]string{"q": text, "role": role} {
+		if value != "" {
+			q.Set(key, value)
+		}
+	}
+	return page.WithQuery(page.PeoplePath, q)
+}
+
+// withoutRole is how many of the first rows wait for a role; 0 where there may be more than one page of them.
+func withoutRole(list []identity.Actor) (n int) {
+	for _, a := range list {
+		if len(a.Global)+len(a.Tenants) == 0 && !a.Person.Disabled {
+			n++
+		}
+	}
+	if n == page.RowsPerPage {
+		return 0
+	}
+	return n
 }
 
 // roleModels are the roles of a person by team, then those everywhere.

@@ -136,7 +136,7 @@ func (w *Pages) burndownModel(say page.Words, b budget.Budget, days []usage.Dail
 	case !d.UsedUp.IsZero():
 		m.Kind, m.Note = ui.Warning, say.S("budgets.used_up_on", "Day", say.Day(d.UsedUp, w.Usage.Zone))
 	case last >= 0:
-		m.Forecast = say.InUnit(b.Unit, b.Amount-d.Ahead[last])
+		m.Forecast, m.Spare = say.InUnit(b.Unit, b.Amount-d.Ahead[last]), say.InUnit(b.Unit, d.Ahead[last])
 	}
 	all := slices.Concat(d.Left, d.Ahead)
 	for n, v := range all {

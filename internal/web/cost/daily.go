@@ -42,7 +42,9 @@ func (w *Pages) dailyChart(say page.Words, c usageChoice, s usage.Statement, sum
 	for _, l := range layers {
 		series := ui.SeriesModel{Name: say.S("usage.others", "Count", l.groups), Value: say.Money(l.sum), Rest: l.groups > 1,
 			Share: say.Share(float64(l.sum.Minor) / float64(sum.Minor))}
-		if !series.Rest {
+		if series.Rest {
+			series.Href = "#usage"
+		} else {
 			series.Name = w.groupTitle(say, c.by, l.lead)
 		}
 		m.Series = append(m.Series, series)

@@ -80,7 +80,7 @@ func (w *Pages) before(k page.Call, month usage.Month) (earlier, error) {
 
 // words say how many it was; "" where nothing is known of the month.
 func (e earlier) words(say page.Words, count int) string {
-	if e.total == 0 {
+	if e.total == 0 || count == 0 {
 		return ""
 	}
 	return say.S("demand.was", "Number", say.Number(float64(count)), "Month", say.Month(e.month))
@@ -89,14 +89,13 @@ func (e earlier) words(say page.Words, count int) string {
 // mostTeams is how many of the teams that asked are named.
 const mostTeams = 5
 
-// unmetModel is one size and reason; most is the largest number of a row.
-func (w *Pages) unmetModel(k page.Call, u usage.UnmetDemand, was earlier, most int) usageview.UnmetModel {
+// unmetModel is one size and reason.
+func (w *Pages) unmetModel(k page.Call, u usage.UnmetDemand, was earlier) usageview.UnmetModel {
 	say := k.Words
 	row := usageview.UnmetModel{Size: w.priceOf(say, usage.PriceSize, u.Size),
 		Reason: page.UpperFirst(say.Say(i18n.T("demand.reason_" + string(u.Reason)))),
-		Count:  say.Number(float64(u.Count)), Attempts: say.S("demand.attempts", "Count", u.Attempts),
-		Was: was.words(say, was.count[u.Reason][u.Size]), Share: float64(u.Count) / float64(max(1, most)),
-		People: say.Number(float64(u.People)), Longest: "–"}
+		Count:  say.Number(float64(u.Count)), Attempts: attempts(say, u),
+		Was: was.words(say, was.count[u.Reason][u.Size]), People: say.Number(float64(u.People)), Longest: "–"}
 	row.Size.Detail = u.Size
 	if _, known := w.Site().Catalog.Size(u.Size); !known {
 		row.Size.Detail = say.S("demand.removed")
@@ -120,6 +119,14 @@ func (w *Pages) unmetModel(k page.Call, u usage.UnmetDemand, was earlier, most i
 	return row
 }
 
+// attempts are how often it was asked for; "" where that is the number of requests.
+func attempts(say page.Words, u usage.UnmetDemand) string {
+	if u.Attempts == u.Count {
+		return ""
+	}
+	return say.S("demand.attempts", "Count", u.Attempts)
+}
+
 // demand answers: what did people ask for and not get.
 func (w *Pages) demand(k page.Call) (page.View, error) {
 	c := w.usageChoice(k)
@@ -137,7 +144,7 @@ func (w *Pages) demand(k page.Call) (page.View, error) {
 	}
 	m.Tiles = w.demandTiles(say, unmet, was)
 	for _, u := range unmet { // most first
-		m.Rows = append(m.Rows, w.unmetModel(k, u, was, unmet[0].Count))
+		m.Rows = append(m.Rows, w.unmetModel(k, u, was))
 	}
 	return page.View{Title: m.Header.Title, Nav: page.DemandPath, Wide: true, Body: usageview.Demand(m),
 		Parts: []page.Part{{ID: "usage-demand", Draw: func(page.Words) templ.Component { return usageview.Demand(m) }}}}, nil

@@ -98,6 +98,10 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 	if identity.Can(k.Actor, identity.ReadMetrics, identity.Resource{}) {
 		m.Statement.Totals.Metrics = page.MetricsPath
 	}
+	totals := &m.Statement.Totals
+	if totals.Budget, totals.Book, err = w.ofBudget(k, c, statement.Total()); err != nil {
+		return page.View{}, err
+	}
 	if len(expected) > 0 {
 		m.Statement.Totals.Expected = say.Monies(expected)
 	}
@@ -294,6 +298,30 @@ func storageCost(s usage.Statement) []usage.Money {
 	return s.Part(func(l usage.Line) bool { return l.Volume != "" }).Cost
 }
 
+// ofBudget is what part a cost of this month is of the budget of the reader's only team, and the page of that; "" for
+// everybody's, and where there is no budget in its currency.
+func (w *Pages) ofBudget(k page.Call, c usageChoice, total usage.Sum) (words, href string, _ error) {
+	teams := w.OwnTeams(k)
+	if c.scope == usage.All || c.month != w.Usage.Month() || len(teams) != 1 || len(total.Cost) != 1 ||
+		!identity.Can(k.Actor, identity.ReadBudget, identity.Resource{Tenant: teams[0].Name}) {
+		return "", "", nil
+	}
+	st, err := w.Budgets.Of(k.Ctx, k.Actor, teams[0].Name)
+	cost := total.Cost[0]
+	if err != nil || !st.Set() || st.Budget.Amount <= 0 || string(st.Budget.Unit) != cost.Currency {
+		return "", "", err
+	}
+	key := "usage.of_budget"
+	if c.scope == usage.Mine {
+		key = "usage.of_team_budget"
+	}
+	return k.Words.S(key, "Share", k.Words.Share(float64(cost.Minor)/float64(st.Budget.Amount)), "Amount",
+		k.Words.InUnit(st.Budget.Unit, st.Budget.Amount)), page.BudgetPath(teams[0].Name), nil
+}
+
+// thinCoverage is the measured part of the time below which a mean says little of the whole.
+const thinCoverage = 0.5
+
 // usageTotals are the few numbers. What nobody measured is not known, which is not nothing.
 func usageTotals(say page.Words, total usage.Sum) usageview.TotalsModel {
 	m := usageview.TotalsModel{Cost: say.Monies(total.Cost), GPU: total.Use.Held > 0}
@@ -305,7 +333,7 @@ func usageTotals(say page.Words, total usage.Sum) usageview.TotalsModel {
 	}
 	m.Use = &usageview.MeasuredModel{Mean: say.Percent(total.Use.Mean()), Idle: say.Monies(total.Idle),
 		Below: say.Percent(usage.IdleBelow), IdleHours: ui.Number(say.Localizer, total.Use.Idle, 1),
-		Share: say.Share(total.Use.Coverage())}
+		Share: say.Share(total.Use.Coverage()), Thin: total.Use.Coverage() < thinCoverage}
 	if !total.LiveSince.IsZero() {
 		m.Use.Live = page.ClockOn(say, total.LiveSince)
 	}

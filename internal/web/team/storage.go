@@ -32,7 +32,7 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 	say := k.Words
 	m := storage.ListModel{Team: !onlyMine, Text: k.Get("q"), Unused: k.Get("state") == storage.UnusedOnly,
 		Reclaims: w.Workloads.Retention.Period > 0, Soon: w.deletedSoon(k, volumes)}
-	m.Tiles = w.storageTiles(say, volumes, m.Soon != nil)
+	m.Tiles = w.storageTiles(k, volumes, m)
 	if m.Text != "" || m.Unused {
 		m.Back = "/storage?scope=" + k.Get("scope")
 	}
@@ -57,8 +57,8 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 			m.Snapshots = append(m.Snapshots, snapshotRow(k, v, s, len(w.Startable(k)) > 0))
 		}
 	}
-	p := storage.PageModel{Header: ui.HeaderModel{Title: say.S("storage.title"), Lead: say.S("storage.lead") + " " +
-		keptFor(say, w.Workloads.Retention)}, List: m}
+	p := storage.PageModel{List: m,
+		Header: ui.HeaderModel{Title: say.S("storage.title"), Lead: keptFor(say, w.Workloads.Retention)}}
 	if len(w.Startable(k)) > 0 {
 		p.New = newVolumePath
 	}

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -220,11 +221,12 @@ func (w *Pages) monthlyCost(say page.Words, v workload.Volume) usage.Money {
 }
 
 // storageTiles sum up all storage of a list, whatever its filter leaves; none where there is none. What is deleted next
-// is told there unless a notice has told it.
-func (w *Pages) storageTiles(say page.Words, volumes []workload.OwnVolume, told bool) []ui.TileModel {
+// is told there unless a notice has told it. What nobody uses leads to its list, unless that is the one shown.
+func (w *Pages) storageTiles(k page.Call, volumes []workload.OwnVolume, m storage.ListModel) []ui.TileModel {
 	if len(volumes) == 0 {
 		return nil
 	}
+	say := k.Words
 	var gib, unused, unusedGiB int
 	var cost usage.Money
 	var next time.Time
@@ -248,7 +250,14 @@ func (w *Pages) storageTiles(say page.Words, volumes []workload.OwnVolume, told 
 	}
 	idle := ui.TileModel{Label: say.S("storage.tile_unused"), Value: say.GiB(float64(unusedGiB)), Test: "storage-unused",
 		Detail: say.S("storage.tile_volumes", "Count", unused)}
-	if !told && !next.IsZero() {
+	if unused > 0 && !m.Unused {
+		idle.Detail = say.S("storage.tile_review", "Count", unused)
+		idle.More = page.WithQuery("/storage", url.Values{"state": {storage.UnusedOnly}})
+		if m.Team {
+			idle.More += "&scope=team"
+		}
+	}
+	if m.Soon == nil && !next.IsZero() {
 		idle.Detail = say.S("storage.tile_next", "Time", say.At(next).Exact)
 	}
 	return append(tiles, idle)

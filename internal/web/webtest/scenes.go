@@ -244,8 +244,8 @@ var several = url.Values{"volume": {"datasets-kept", workload.PersonalClaim("vis
 	workload.PersonalClaim("vision", Anna.ID, "corpus"), "data-99"}}
 
 var storageScenes = []Scene{
-	{"storage", "many", Anna, many, "/storage?sort=-size&p=2", nil},
-	{"storage", "many, a page of them ticked", Anna, many, "/storage?sort=-size&p=2&tick=all", nil},
+	{"storage", "many", Anna, many, "/storage?sort=-size", nil},
+	{"storage", "many, a page of them ticked", Anna, many, "/storage?sort=-size&tick=all", nil},
 	{"storage", "mine", Anna, storagePriced, "/storage", nil},
 	{"storage", "none", Anna, fresh, "/storage", nil},
 	{"storage", "delete", Anna, Busy, "/storage/datasets-kept/delete", nil},
@@ -276,7 +276,7 @@ var storageScenes = []Scene{
 }
 
 var usageScenes = []Scene{
-	{"usage", "many workloads", Anna, manyOfAMonth, "/usage?by=workload&usage-sort=use&usage-p=2", nil},
+	{"usage", "many workloads", Anna, manyOfAMonth, "/usage?by=workload", nil},
 	{"usage", "mine, this month", Anna, month, "/usage", nil},
 	{"usage", "the team by person", Ben, month, "/usage?scope=team&by=person", nil},
 	{"usage", "everybody by size", Dora, lost, "/usage?scope=all&by=size", nil},

@@ -133,7 +133,10 @@ func month(s Scope) *World {
 }
 
 // worked has three people work on the days of three weeks, and says how busy their GPUs were.
-func (w *World) worked() {
+func (w *World) worked() { w.Busied(w.workedDays()) }
+
+// workedDays is worked, and how busy those GPUs were.
+func (w *World) workedDays() map[workload.ID]usage.EngineUse {
 	uses := map[workload.ID]usage.EngineUse{}
 	for day := 1; day <= 20; day++ {
 		for i, b := range []*Work{w.Workload(fmt.Sprintf("resnet-%02d", day), Anna, "mig-1g.10gb"),
@@ -150,24 +153,24 @@ func (w *World) worked() {
 	uses["w-train-resnet"] = usage.EngineUse{Measured: 3 * time.Hour, Busy: 110 * time.Minute, Idle: 20 * time.Minute}
 	uses["w-llm-chat"] = usage.EngineUse{Measured: 23 * time.Hour, Busy: 14 * time.Hour, Idle: 2 * time.Hour}
 	uses["w-asr-train"] = usage.EngineUse{Measured: time.Hour, Busy: 50 * time.Minute}
-	w.Busied(uses)
+	return uses
 }
 
 // manyOfAMonth is many, whose workloads ran on the days of three weeks.
 func manyOfAMonth(s Scope) *World {
 	w := many(s)
-	w.worked()
+	uses := map[workload.ID]usage.EngineUse{}
 	for i := range 60 {
 		id := workload.ID(fmt.Sprintf("w-trial-%02d", i))
 		one := w.Metered(id)[0]
 		one.From = Now.AddDate(0, 0, -1-Mix(i, 7)%20)
-		held := time.Duration(1+Mix(i, 13)%3) * time.Hour
-		if i%6 == 4 && i < 40 { // few cost most
-			held *= 8
-		}
+		held := 2800 * time.Minute / time.Duration(Mix(i, 13)+2) // few cost most, most cost little
 		one.Until = one.From.Add(held)
 		w.Meter(id, one)
+		uses[id] = usage.EngineUse{Measured: held, Busy: held * time.Duration(40+Mix(i, 11)) / 100, Idle: held / 12}
 	}
+	maps.Copy(uses, w.workedDays())
+	w.Busied(uses)
 	return w
 }
 

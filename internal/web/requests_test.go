@@ -94,7 +94,7 @@ func TestADecisionSaysWhatItTakes(t *testing.T) {
 	w.PutRequest(r)
 	doc := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantText(t, doc, "quota", "1 of 2 used, 3 after")
-	wantText(t, doc, "capacity", "1 of 2 available, 0 after")
+	wantText(t, doc, "capacity", "1 of 2 used, 2 after")
 	r = w.Request("r-anna1")
 	r.Kind = request.ExtendKind
 	w.PutRequest(r)
@@ -200,6 +200,7 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 	if got := textOf(part(doc, "inbox-row").First()); !strings.Contains(got, "Olaf Oster") {
 		t.Errorf("who waits longest comes first, got %q", got)
 	}
+	wantText(t, doc, "approval", "Anna Albers requests") // the other cannot be approved now
 	for id, full := range map[string]int{"r-olaf1": 1, "r-anna1": 0} {
 		row := doc.Find("[id^=inbox-" + id + "]")
 		if got := In(row, "quota-full").Length(); row.Length() != 1 || got != full {
@@ -208,7 +209,7 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 	}
 	anna := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantText(t, anna, "approval", "Anna Albers requests Whole H100", "street scenes", "€15.60", "Olaf Oster, team Speech")
-	wantText(t, anna, "capacity", "1 of 2 available, 0 after")
+	wantText(t, anna, "capacity", "1 of 2 used, 2 after")
 	wantText(t, anna, "quota", "1 of 2")
 	wantText(t, anna, "asker-history", "Carla Conti rejected it")
 	if got, _ := part(anna, "approve").Attr("data-key"); got != "a" {
@@ -223,8 +224,8 @@ func TestThePageOfTheInboxStaysWithItsRequest(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Carla, "/approvals"), http.StatusOK)
 	stream, _ := doc.Find("body").Attr("data-live-url")
-	if u, _ := url.Parse(stream); u.Query().Get("id") != "r-olaf1" || u.Query().Get("page") != "approvals" {
-		t.Errorf("want a stream of r-olaf1, got %s", stream)
+	if u, _ := url.Parse(stream); u.Query().Get("id") != "r-anna1" || u.Query().Get("page") != "approvals" {
+		t.Errorf("want a stream of r-anna1, got %s", stream)
 	}
 }
 

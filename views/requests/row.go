@@ -57,6 +57,13 @@ func inboxRow(r InboxRowModel, tick bool) templ.Component {
 func (r InboxRowModel) name() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		h.Put(ui.Stack(r.Name))
+		if r.Reason != "" {
+			h.Raw(`<div class="gp-request-note"`)
+			h.Always("title", r.Reason)
+			h.Raw(">")
+			h.Text(r.Reason)
+			h.Raw("</div>")
+		}
 		if r.Full {
 			h.Put(ui.State(ui.StateModel{Kind: ui.Warning, Word: ui.L(h.Context()).S("home.quota_full"),
 				Test: "quota-full"}))
@@ -96,10 +103,11 @@ func (r RowModel) stateAndWhy() templ.Component {
 	})
 }
 
-// action is what one does next: ask again, or go to what came of it.
+// action is what one does next: decide it, ask again, or go to what came of it.
 func (r RowModel) action() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
-		for _, a := range []struct{ href, label, test string }{{r.Again, "requests.row_again", "again"},
+		for _, a := range []struct{ href, label, test string }{{r.Decide, "home.decide", "decide"},
+			{r.Again, "requests.row_again", "again"},
 			{r.Workload, "requests.row_workload", "to-workload"}, {r.Edit, "requests.edit", "edit"}} {
 			if a.href != "" {
 				h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S(a.label), Href: a.href, Small: true,

@@ -53,9 +53,12 @@ func TestWhatHasEndedIsRequestedAgain(t *testing.T) {
 	w := sceneWorld(t, "requests", "one, approved")
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna2"), http.StatusOK)
 	wantAbsent(t, doc, "became") // the verdict says it
-	wantText(t, doc, "request-verdict", "The workload has ended; it cost €", "Carla Conti approved it.",
-		"Decided on 15 Nov 2026",
-		"For the deadline.")
+	wantText(t, doc, "request-verdict", "The workload has ended; it cost €")
+	wantText(t, doc, "course", "Requested", "15 Nov 2026, 12:00", "Approved", "15 Nov 2026, 12:20",
+		"Carla Conti approved it.", "For the deadline.", "Started", "Ended", "15 Nov 2026, 16:20")
+	if got := textOf(part(doc, "state").First()); got != "Ended" {
+		t.Errorf("want what became of it, got %q", got)
+	}
 	again := part(doc, "again")
 	if href := again.AttrOr("href", ""); !strings.HasPrefix(href, "/start?") || !again.HasClass("pf-m-primary") {
 		t.Errorf("want it asked again first, got %q", href)

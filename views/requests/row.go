@@ -48,12 +48,12 @@ func inboxRow(r InboxRowModel, tick bool) templ.Component {
 			}
 			ui.WriteCell(h, ui.CellModel{Head: true, Label: say.S("requests.col_who")}, r.name())
 			h.Raw(" ")
-			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_asked")}, ui.Time(r.Asked))
+			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_asked")}, r.since())
 		})
 	})
 }
 
-// name warns where the quota stands against a yes.
+// name has the reason below it, which tells rows of the same person apart.
 func (r InboxRowModel) name() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		h.Put(ui.Stack(r.Name))
@@ -64,7 +64,15 @@ func (r InboxRowModel) name() templ.Component {
 			h.Text(r.Reason)
 			h.Raw("</div>")
 		}
+	})
+}
+
+// since warns where the quota stands against a yes.
+func (r InboxRowModel) since() templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		h.Put(ui.Time(r.Asked))
 		if r.Full {
+			h.Raw(" ")
 			h.Put(ui.State(ui.StateModel{Kind: ui.Warning, Word: ui.L(h.Context()).S("home.quota_full"),
 				Test: "quota-full"}))
 		}

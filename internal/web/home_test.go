@@ -111,6 +111,19 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	wantAbsent(t, doc, "decided") // the page is for something else
 }
 
+// TestAGPUWithoutWorkIsMarked: the line of one that did nothing for an hour has the colour of a warning.
+func TestAGPUWithoutWorkIsMarked(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Many()
+	doc := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
+	for name, idle := range map[string]int{"trial-00": 1, "trial-43": 0, "llm-chat": 0} {
+		if got := In(row(doc, name), "use").Find(".gp-spark--warning").Length(); got != idle {
+			t.Errorf("%s: want %d marks, got %d", name, idle, got)
+		}
+	}
+}
+
 func TestTheTeamsViewShowsColleagues(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/?scope=team"), http.StatusOK)

@@ -120,6 +120,9 @@ func TestTheListLeadsToDecisions(t *testing.T) {
 		}
 	}
 	wantText(t, list, "decide-waiting", "Decide 2 requests")
+	if href := part(list, "decide").First().AttrOr("href", ""); !strings.HasPrefix(href, "/approvals/r-") {
+		t.Errorf("want each row that waits decided by one click, got %q", href)
+	}
 	if href := part(list, "decide-waiting").AttrOr("href", ""); href != "/approvals" {
 		t.Errorf("want the way to what waits, got %q", href)
 	}

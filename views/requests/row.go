@@ -48,33 +48,26 @@ func inboxRow(r InboxRowModel, tick bool) templ.Component {
 			}
 			ui.WriteCell(h, ui.CellModel{Head: true, Label: say.S("requests.col_who")}, r.name())
 			h.Raw(" ")
-			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_asked")}, r.since())
+			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_asked")}, ui.Time(r.Asked))
 		})
 	})
 }
 
-// name has the reason below it, which tells rows of the same person apart.
+// name has one more line: that the quota stands against a yes, or else the reason, which tells rows of the same person
+// apart.
 func (r InboxRowModel) name() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		h.Put(ui.Stack(r.Name))
-		if r.Reason != "" {
+		switch {
+		case r.Full:
+			h.Put(ui.State(ui.StateModel{Kind: ui.Warning, Word: ui.L(h.Context()).S("home.quota_full"),
+				Test: "quota-full"}))
+		case r.Reason != "":
 			h.Raw(`<div class="gp-request-note"`)
 			h.Always("title", r.Reason)
 			h.Raw(">")
 			h.Text(r.Reason)
 			h.Raw("</div>")
-		}
-	})
-}
-
-// since warns where the quota stands against a yes.
-func (r InboxRowModel) since() templ.Component {
-	return markup.Component(func(h *markup.Writer) {
-		h.Put(ui.Time(r.Asked))
-		if r.Full {
-			h.Raw(" ")
-			h.Put(ui.State(ui.StateModel{Kind: ui.Warning, Word: ui.L(h.Context()).S("home.quota_full"),
-				Test: "quota-full"}))
 		}
 	})
 }
@@ -118,8 +111,9 @@ func (r RowModel) action() templ.Component {
 			{r.Again, "requests.row_again", "again"},
 			{r.Workload, "requests.row_workload", "to-workload"}, {r.Edit, "requests.edit", "edit"}} {
 			if a.href != "" {
-				h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S(a.label), Href: a.href, Small: true,
-					Kind: ui.LinkLike, Test: a.test}))
+				label := ui.L(h.Context()).S(a.label)
+				h.Put(ui.LinkButton(ui.LinkButtonModel{Label: label, Href: a.href, Small: true, Kind: ui.LinkLike, Test: a.test,
+					Attrs: templ.Attributes{"aria-label": label + ": " + r.Name.Title}}))
 				return
 			}
 		}

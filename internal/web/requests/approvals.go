@@ -164,7 +164,8 @@ func (w *Pages) seatWaits(k page.Call, chosen *request.Request) (*requests.SeatL
 
 // chosenRequest is the one in the address. Without one it is the first that can be approved, or else the first that
 // waits; nil when nothing waits.
-func (w *Pages) chosenRequest(k page.Call, items []request.Request, full map[request.ID]bool) (*request.Request, error) {
+func (w *Pages) chosenRequest(k page.Call, items []request.Request,
+	full map[request.ID]bool) (*request.Request, error) {
 	if id := k.Get("id"); id != "" {
 		r, err := w.Requests.Get(k.Ctx, k.Actor, request.ID(id))
 		return &r, err

@@ -33,8 +33,8 @@ type SizingForm struct {
 func readSizingForm(v url.Values) SizingForm {
 	return SizingForm{By: v.Get("by"), Work: v.Get("work"), Sharing: v.Get("sharing"), Model: v.Get("model"),
 		Precision: v.Get("precision"),
-		Lease:    page.OrElse(v.Get("lease"), v.Get("presetChosen")), // of the start form
-		Billions: v.Get("billions"), Memory: v.Get("memory"), Tokens: v.Get("tokens"), Batch: v.Get("batch"),
+		Lease:     page.OrElse(v.Get("lease"), v.Get("presetChosen")), // of the start form
+		Billions:  v.Get("billions"), Memory: v.Get("memory"), Tokens: v.Get("tokens"), Batch: v.Get("batch"),
 		Latency: v.Get("latency"), Platform: v.Get("platform")}
 }
 

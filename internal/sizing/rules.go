@@ -161,8 +161,11 @@ func reasons(a Answers, e Estimate, o Offer) []i18n.Text {
 	if !s.CPUOnly() {
 		list = append(list, i18n.T("sizing.enough", "Need", ceil(e.GiB), "Has", s.Accelerator.MemoryGiB))
 	}
-	list = append(list, why(s))
-	if a.Sharing == Tenants && s.Isolation == catalog.IsolationHard {
+	apart := a.Sharing == Tenants && s.Isolation == catalog.IsolationHard
+	if !apart || s.Technology != catalog.MIG { // whose sentence says the same
+		list = append(list, why(s))
+	}
+	if apart {
 		list = append(list, i18n.T("sizing.apart"))
 	}
 	if large(a, e) {

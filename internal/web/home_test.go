@@ -67,23 +67,26 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/"), http.StatusOK)
-	wantText(t, doc, "attention-ending", "llm-chat stops in 38 min", "12:38 UTC", "Extend by 8 h")
-	if got, _ := In(part(doc, "attention-ending"), "extend-now").Closest("form").Attr(
-		"action"); got != "/workloads/w-llm-chat/extend" {
+	wantAbsent(t, doc, "attention-ending", "attention-failed") // their rows say and offer it
+	ending, failed := row(doc, "llm-chat"), row(doc, "vlm-test")
+	if got := textOf(In(ending, "lease")); !strings.Contains(got, "38 min") || !strings.Contains(got, "Extend by 8 h") {
+		t.Errorf("want the time that is left with the click that adds to it, got %q", got)
+	}
+	if got := textOf(In(ending, "state")); !strings.Contains(got, "Ends at 12:38 UTC") {
+		t.Errorf("want its end, got %q", got)
+	}
+	if got, _ := In(ending, "extend-now").Closest("form").Attr("action"); got != "/workloads/w-llm-chat/extend" {
 		t.Errorf("the button posts to %q", got)
 	}
-	wantText(t, doc, "attention-failed", "vlm-test failed", "exited with error 1")
-	if got := In(part(doc, "attention-failed"), "start-again").AttrOr("href", ""); !strings.Contains(got,
-		"replaces=w-vlm-test") {
+	if got := textOf(In(failed, "state")); !strings.Contains(got, "exited with error 1") {
+		t.Errorf("want the reason, got %q", got)
+	}
+	if got := In(failed, "row-start-again").AttrOr("href", ""); !strings.Contains(got, "replaces=w-vlm-test") {
 		t.Errorf("want the start page for one in its place, got %q", got)
 	}
-	if got := In(row(doc, "vlm-test"), "row-start-again").AttrOr("href", ""); !strings.Contains(got,
-		"replaces=w-vlm-test") {
-		t.Errorf("want its row to offer the same, got %q", got)
-	}
-	if got := textOf(In(row(doc, "vlm-test"), "state")); got != "Failed" {
-		t.Errorf("want the reason once, above the list; its row says %q", got)
-	}
+	elsewhere := read(t, webtest.Busy(t).Get(webtest.Anna, "/?q=train-resnet"), http.StatusOK)
+	wantText(t, elsewhere, "attention-ending", "llm-chat stops in 38 min", "12:38 UTC", "Extend by 8 h")
+	wantText(t, elsewhere, "attention-failed", "vlm-test failed", "exited with error 1")
 	if lead := textOf(doc.Find(".gp-header")); !strings.Contains(lead, "1 failed") {
 		t.Errorf("want the failed one counted, got %q", lead)
 	}
@@ -108,6 +111,19 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	wantAbsent(t, doc, "decided") // the page is for something else
 }
 
+// TestAGPUWithoutWorkIsMarked: the line of one that did nothing for an hour has the colour of a warning.
+func TestAGPUWithoutWorkIsMarked(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Many()
+	doc := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
+	for name, idle := range map[string]int{"trial-00": 1, "trial-43": 0, "llm-chat": 0} {
+		if got := In(row(doc, name), "use").Find(".gp-spark--warning").Length(); got != idle {
+			t.Errorf("%s: want %d marks, got %d", name, idle, got)
+		}
+	}
+}
+
 func TestTheTeamsViewShowsColleagues(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/?scope=team"), http.StatusOK)
@@ -119,14 +135,16 @@ func TestTheTeamsViewShowsColleagues(t *testing.T) {
 		t.Error("it is not shared, so it cannot be opened")
 	}
 	ben := read(t, webtest.Busy(t).Get(webtest.Ben, "/?scope=team"), http.StatusOK)
-	wantText(t, ben, "attention-ending", "llm-chat (Anna Albers) stops in 38 min")
-	wantText(t, ben, "attention-failed", "vlm-test (Anna Albers) failed")
-	if got := textOf(In(row(ben, "vlm-test"), "state")); got != "Failed" {
-		t.Errorf("want the failure of a colleague told once, above the list, got %q", got)
+	wantAbsent(t, ben, "attention-ending", "attention-failed")
+	if In(row(ben, "llm-chat"), "extend-now").Length() != 1 {
+		t.Error("an owner extends the leases of the team")
 	}
-	for name, out := range map[string]bool{"render-farm": true, "llm-chat": false} {
-		if got := In(row(ben, name), "open").Find("svg").Length() > 0; got != out {
-			t.Errorf("%s: want a sign where Open leads out of the portal, got %v", name, got)
+	if got := textOf(In(row(ben, "vlm-test"), "state")); !strings.Contains(got, "exited with error 1") {
+		t.Errorf("want the failure of a colleague in its row, got %q", got)
+	}
+	for name, want := range map[string]string{"render-farm": "Open", "llm-chat": "Try it"} {
+		if got := textOf(In(row(ben, name), "open")); got != want {
+			t.Errorf("%s: want %q, got %q", name, want, got)
 		}
 	}
 	if own := textOf(In(row(ben, "render-farm"), "name")); !strings.Contains(own, "Ben Brandt") {

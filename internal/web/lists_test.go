@@ -340,13 +340,21 @@ func TestALongListSaysHowLongItIs(t *testing.T) {
 	}
 }
 
-// TestWhatWantsADecisionStandsOnEveryPage: also where the list shows other workloads.
+// TestWhatWantsADecisionStandsOnEveryPage: in its row, or above a list that shows other workloads.
 func TestWhatWantsADecisionStandsOnEveryPage(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	w.Many()
-	for _, path := range []string{"/", "/?p=3", "/?sort=name&p=2", "/?q=trial-01", "/?scope=team"} {
+	for path, shown := range map[string]bool{"/": true, "/?p=3": false, "/?sort=name&p=2": false, "/?q=trial-01": false,
+		"/?scope=team": true} {
 		doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
-		wantText(t, doc, "attention-failed", "vlm-test failed")
+		if got := row(doc, "vlm-test").Length() > 0; got != shown {
+			t.Fatalf("%s: want its row %v, got %v", path, shown, got)
+		}
+		if shown {
+			wantAbsent(t, doc, "attention-failed")
+		} else {
+			wantText(t, doc, "attention-failed", "vlm-test failed")
+		}
 	}
 }

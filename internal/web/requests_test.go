@@ -53,9 +53,12 @@ func TestWhatHasEndedIsRequestedAgain(t *testing.T) {
 	w := sceneWorld(t, "requests", "one, approved")
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna2"), http.StatusOK)
 	wantAbsent(t, doc, "became") // the verdict says it
-	wantText(t, doc, "request-verdict", "The workload has ended; it cost €", "Carla Conti approved it.",
-		"Decided on 15 Nov 2026",
-		"For the deadline.")
+	wantText(t, doc, "request-verdict", "The workload has ended; it cost €")
+	wantText(t, doc, "course", "Requested", "15 Nov 2026, 12:00", "Approved", "15 Nov 2026, 12:20",
+		"Carla Conti approved it.", "For the deadline.", "Started", "Ended", "15 Nov 2026, 16:20")
+	if got := textOf(part(doc, "state").First()); got != "Ended" {
+		t.Errorf("want what became of it, got %q", got)
+	}
 	again := part(doc, "again")
 	if href := again.AttrOr("href", ""); !strings.HasPrefix(href, "/start?") || !again.HasClass("pf-m-primary") {
 		t.Errorf("want it asked again first, got %q", href)
@@ -94,7 +97,7 @@ func TestADecisionSaysWhatItTakes(t *testing.T) {
 	w.PutRequest(r)
 	doc := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantText(t, doc, "quota", "1 of 2 used, 3 after")
-	wantText(t, doc, "capacity", "1 of 2 available, 0 after")
+	wantText(t, doc, "capacity", "1 of 2 used, 2 after")
 	r = w.Request("r-anna1")
 	r.Kind = request.ExtendKind
 	w.PutRequest(r)
@@ -117,6 +120,9 @@ func TestTheListLeadsToDecisions(t *testing.T) {
 		}
 	}
 	wantText(t, list, "decide-waiting", "Decide 2 requests")
+	if href := part(list, "decide").First().AttrOr("href", ""); !strings.HasPrefix(href, "/approvals/r-") {
+		t.Errorf("want each row that waits decided by one click, got %q", href)
+	}
 	if href := part(list, "decide-waiting").AttrOr("href", ""); href != "/approvals" {
 		t.Errorf("want the way to what waits, got %q", href)
 	}
@@ -200,6 +206,7 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 	if got := textOf(part(doc, "inbox-row").First()); !strings.Contains(got, "Olaf Oster") {
 		t.Errorf("who waits longest comes first, got %q", got)
 	}
+	wantText(t, doc, "approval", "Anna Albers requests") // the other cannot be approved now
 	for id, full := range map[string]int{"r-olaf1": 1, "r-anna1": 0} {
 		row := doc.Find("[id^=inbox-" + id + "]")
 		if got := In(row, "quota-full").Length(); row.Length() != 1 || got != full {
@@ -208,7 +215,7 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 	}
 	anna := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantText(t, anna, "approval", "Anna Albers requests Whole H100", "street scenes", "€15.60", "Olaf Oster, team Speech")
-	wantText(t, anna, "capacity", "1 of 2 available, 0 after")
+	wantText(t, anna, "capacity", "1 of 2 used, 2 after")
 	wantText(t, anna, "quota", "1 of 2")
 	wantText(t, anna, "asker-history", "Carla Conti rejected it")
 	if got, _ := part(anna, "approve").Attr("data-key"); got != "a" {
@@ -223,8 +230,8 @@ func TestThePageOfTheInboxStaysWithItsRequest(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Carla, "/approvals"), http.StatusOK)
 	stream, _ := doc.Find("body").Attr("data-live-url")
-	if u, _ := url.Parse(stream); u.Query().Get("id") != "r-olaf1" || u.Query().Get("page") != "approvals" {
-		t.Errorf("want a stream of r-olaf1, got %s", stream)
+	if u, _ := url.Parse(stream); u.Query().Get("id") != "r-anna1" || u.Query().Get("page") != "approvals" {
+		t.Errorf("want a stream of r-anna1, got %s", stream)
 	}
 }
 

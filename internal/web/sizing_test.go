@@ -126,6 +126,27 @@ func TestTheAnswerFillsTheForm(t *testing.T) {
 	}
 }
 
+// TestOneWayToSayHowMuchMemory: what was typed for another way does not count.
+func TestOneWayToSayHowMuchMemory(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	all := "work=inference&model=Llama+3.1+8B&billions=many&memory=12"
+	for query, want := range map[string]struct{ way, total string }{
+		all + "&by=model":                             {"model", "17.3 GiB"},
+		all + "&by=memory":                            {"memory", "12 GiB"},
+		"work=explore&memory=12":                      {"memory", "12 GiB"},
+		"work=inference&model=Llama+3.1+8B":           {"model", "17.3 GiB"},
+		"work=inference&billions=1&memory=&by=":       {"billions", "GiB"},
+		"work=explore&memory=many&billions=&by=model": {"model", "GiB"},
+	} {
+		doc := read(t, w.Get(webtest.Anna, "/start/size?"+query), http.StatusOK)
+		wantText(t, doc, "estimate", want.total)
+		if got := doc.Find("input[name=by][checked]").AttrOr("value", ""); got != want.way {
+			t.Errorf("%s: want %s chosen, got %s", query, want.way, got)
+		}
+	}
+}
+
 func TestNoSizeWillDo(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start/size?work=train&billions=70"), http.StatusOK)

@@ -387,7 +387,8 @@ func allOf(ctx context.Context, m DecideModel) []ui.ActionModel {
 		Kind: ui.LinkLike, Test: "decide-all"}}}
 }
 
-// decideButton is the same in each row: one that is filled would look as if it did something else.
+// decideButton is the same in each row: one that is filled would look as if it did something else. It is what the page
+// is for, so it is no quiet button of a row.
 func decideButton(ctx context.Context, r DecideRowModel) ui.LinkButtonModel {
 	return ui.LinkButtonModel{Label: ui.L(ctx).S("home.decide"), Href: r.Name.Href, Kind: ui.Secondary, Small: true,
 		Test: "decide", Attrs: templ.Attributes{"aria-label": ui.L(ctx).S("home.decide") + ": " + r.Name.Title}}

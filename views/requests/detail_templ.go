@@ -866,7 +866,7 @@ func stockBar(ctx context.Context, m StockModel, raise *RaiseModel) ui.MeterMode
 	}
 	whole, held := float64(max(m.Total, 1)), max(0, m.Total-m.Free)
 	bar := ui.MeterModel{Label: say.S("requests.free_now"), Legend: true, Test: "capacity",
-		Value: say.S("requests.free_of", "Free", m.Free, "Total", m.Total),
+		Value: say.S("web.used_of", "Used", held, "Limit", m.Total),
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(held) / whole,
 			Words: say.S("requests.held", "Count", held)}}}
 	switch {
@@ -875,7 +875,7 @@ func stockBar(ctx context.Context, m StockModel, raise *RaiseModel) ui.MeterMode
 			bar.Segments[0].Fill, bar.Detail = ui.FillWarning, say.S("requests.quota_beyond", "Total", m.Total)
 		}
 	case m.Takes > 0:
-		bar.Value = say.S("requests.free_change", "Before", m.Free, "After", max(0, m.Free-m.Takes), "Total", m.Total)
+		bar.Value = say.S("requests.quota_after", "Used", held, "Limit", m.Total, "After", held+m.Takes)
 		if taken := min(m.Takes, m.Free); taken > 0 {
 			bar.Segments = append(bar.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: float64(taken) / whole,
 				Words: say.S("start.this_one")})

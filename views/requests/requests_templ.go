@@ -123,6 +123,7 @@ type RowModel struct {
 	Estimate string
 	Again    string // start page, filled as it was; "" for what is not asked again
 	Edit     string // page where its asker can change it; "" for who cannot
+	Decide   string // page where the reader decides it; "" for who cannot, or where it is decided
 	Workload string // page of what the reader's approved request started; "" for others
 }
 
@@ -209,7 +210,7 @@ func List(m ListModel) templ.Component {
 				var templ_7745c5c3_Var6 string
 				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.by_rules", "Total", m.Rules.Total) + " ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 81, Col: 69}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 82, Col: 69}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -264,7 +265,7 @@ func listColumns(ctx context.Context, m ListModel) []ui.ColumnModel {
 
 // acts reports whether there is something to do in a row.
 func (m ListModel) acts() bool {
-	return slices.ContainsFunc(m.Rows, func(r RowModel) bool { return r.Again+r.Workload+r.Edit != "" })
+	return slices.ContainsFunc(m.Rows, func(r RowModel) bool { return r.Again+r.Workload+r.Edit+r.Decide != "" })
 }
 
 // noRequests says why a list is empty; nil where it is not.
@@ -524,7 +525,7 @@ func Undo(list []UndoModel) templ.Component {
 				var templ_7745c5c3_Var10 string
 				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.undo_left") + " ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 277, Col: 46}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 278, Col: 46}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -696,7 +697,7 @@ func seatLine(m SeatLineModel) templ.Component {
 				var templ_7745c5c3_Var17 string
 				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.seat_line_more", "Count", m.More))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 311, Col: 81}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 312, Col: 81}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -740,6 +741,7 @@ type InboxRowModel struct {
 	Selected bool
 	Name     ui.StackModel
 	Full     bool // the quota of its team is used up: a yes could not take effect
+	Reason   string
 	Asker    string
 	Size     string
 	Asked    ui.TimeModel
@@ -1178,7 +1180,7 @@ func history(prefix, id, title, lead, none string, rows []RowModel) templ.Compon
 				var templ_7745c5c3_Var31 string
 				templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(none)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 473, Col: 37}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 475, Col: 37}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 				if templ_7745c5c3_Err != nil {

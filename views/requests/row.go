@@ -53,13 +53,21 @@ func inboxRow(r InboxRowModel, tick bool) templ.Component {
 	})
 }
 
-// name warns where the quota stands against a yes.
+// name has one more line: that the quota stands against a yes, or else the reason, which tells rows of the same person
+// apart.
 func (r InboxRowModel) name() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		h.Put(ui.Stack(r.Name))
-		if r.Full {
+		switch {
+		case r.Full:
 			h.Put(ui.State(ui.StateModel{Kind: ui.Warning, Word: ui.L(h.Context()).S("home.quota_full"),
 				Test: "quota-full"}))
+		case r.Reason != "":
+			h.Raw(`<div class="gp-request-note"`)
+			h.Always("title", r.Reason)
+			h.Raw(">")
+			h.Text(r.Reason)
+			h.Raw("</div>")
 		}
 	})
 }
@@ -96,14 +104,16 @@ func (r RowModel) stateAndWhy() templ.Component {
 	})
 }
 
-// action is what one does next: ask again, or go to what came of it.
+// action is what one does next: decide it, ask again, or go to what came of it.
 func (r RowModel) action() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
-		for _, a := range []struct{ href, label, test string }{{r.Again, "requests.row_again", "again"},
+		for _, a := range []struct{ href, label, test string }{{r.Decide, "home.decide", "decide"},
+			{r.Again, "requests.row_again", "again"},
 			{r.Workload, "requests.row_workload", "to-workload"}, {r.Edit, "requests.edit", "edit"}} {
 			if a.href != "" {
-				h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S(a.label), Href: a.href, Small: true,
-					Kind: ui.LinkLike, Test: a.test}))
+				label := ui.L(h.Context()).S(a.label)
+				h.Put(ui.LinkButton(ui.LinkButtonModel{Label: label, Href: a.href, Small: true, Kind: ui.LinkLike, Test: a.test,
+					Attrs: templ.Attributes{"aria-label": label + ": " + r.Name.Title}}))
 				return
 			}
 		}

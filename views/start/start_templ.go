@@ -414,7 +414,7 @@ func choices(m FormModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if m.Sizes.All.Open {
+		if m.Sizes.All.Long() {
 			templ_7745c5c3_Err = duration(m).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -424,7 +424,7 @@ func choices(m FormModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if !m.Sizes.All.Open {
+		if !m.Sizes.All.Long() {
 			templ_7745c5c3_Err = duration(m).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -277,6 +277,13 @@ type EndingModel struct {
 	Items []string
 }
 
+// extend is the one click.
+func (m EndingModel) extend(label string, kind ui.ButtonKind) ui.PostButtonModel {
+	return ui.PostButtonModel{Action: m.Path,
+		Button: ui.ButtonModel{Label: label, Kind: kind, Small: true, Test: "extend-now"},
+		Hidden: []ui.HiddenModel{{Name: "lease", Value: m.Lease}, {Name: "key", Value: m.Key}}}
+}
+
 // Ending announces it.
 func Ending(m EndingModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -315,10 +322,10 @@ func endingNotice(ctx context.Context, m EndingModel) ui.NoticeModel {
 		n.Body = say.S("home.ending_most", "Most", m.Most)
 		return n
 	}
+	extend := m.extend(say.S("home.extend_by", "Duration", m.More), ui.Secondary)
+	extend.Button.Icon = "extend"
 	n.Actions = []ui.ActionModel{
-		{Post: &ui.PostButtonModel{Action: m.Path, Button: ui.ButtonModel{Label: say.S("home.extend_by", "Duration", m.More),
-			Icon: "extend", Small: true, Test: "extend-now"},
-			Hidden: []ui.HiddenModel{{Name: "lease", Value: m.Lease}, {Name: "key", Value: m.Key}}}},
+		{Post: &extend},
 		{Link: &ui.LinkButtonModel{Label: say.S("home.extend_other"), Href: m.Path, Kind: ui.LinkLike, Small: true}},
 	}
 	return n

@@ -94,7 +94,9 @@ type RowModel struct {
 	Size     SizeModel
 	Use      UseModel
 	Lease    LeaseModel
-	Cost     string
+	// Ending is a lease that ends soon, with the one click that moves it; nil for others.
+	Ending *EndingModel
+	Cost   string
 	// Price is what an hour costs, under the cost.
 	Price string
 	// Open, Resume and Again are addresses, "" for what cannot be done; the first that can is offered, else a smaller
@@ -126,7 +128,7 @@ func Row(m RowModel) templ.Component {
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Label: say.S("home.col_use")}, Use(m.Use))
 			h.Raw(" ")
-			ui.WriteCell(h, ui.CellModel{Label: say.S("home.col_lease")}, Lease(m.Lease))
+			ui.WriteCell(h, ui.CellModel{Label: say.S("home.col_lease")}, m.lease())
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Label: say.S("home.col_cost"), Numeric: true}, m.cost())
 			h.Raw(" ")
@@ -163,6 +165,21 @@ func (m RowModel) state() templ.Component {
 	})
 }
 
+// lease of one that ends soon has the click that moves it in place of a bar that is nearly empty.
+func (m RowModel) lease() templ.Component {
+	if m.Ending == nil || m.Lease.Left == nil {
+		return Lease(m.Lease)
+	}
+	return markup.Component(func(h *markup.Writer) {
+		say, e := ui.L(h.Context()), m.Ending
+		h.Raw(`<div class="gp-ending" data-test="lease"><span class="gp-ending__when">`)
+		h.Put(ui.Time(*m.Lease.Left))
+		h.Raw("</span> ")
+		h.Put(ui.PostButton(e.extend(say.S("home.extend_row", "Duration", e.More), ui.LinkLike)))
+		h.Raw("</div>")
+	})
+}
+
 func (m RowModel) cost() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		h.Raw(`<span class="gp-two"><span data-test="cost">`)
@@ -184,17 +201,16 @@ func rowAction(ctx context.Context, m RowModel) ui.ActionModel {
 	switch {
 	case m.Open != "":
 		open := ui.LinkButtonModel{Label: ui.L(ctx).S("workload.open"), Href: m.Open, Small: true, Test: "open"}
-		if !strings.HasPrefix(m.Open, "/") { // out of the portal
-			open.Icon = "external"
+		if strings.HasPrefix(m.Open, "/") { // a tab of its page
+			open.Label = ui.L(ctx).S("workload.tab_try")
 		}
 		return ui.ActionModel{Link: &open}
 	case m.Resume != "":
 		return ui.ActionModel{Post: &ui.PostButtonModel{Action: m.Resume, Button: ui.ButtonModel{
-			Label: ui.L(ctx).S("workload.resume"), Icon: "play", Small: true, Test: "resume"}}}
+			Label: ui.L(ctx).S("workload.resume"), Small: true, Test: "resume"}}}
 	case m.Again != "":
-		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.start_again_short"),
-			Href: m.Again, Small: true, Test: "row-start-again",
-			Attrs: templ.Attributes{"title": ui.L(ctx).S("workload.start_again")}}}
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.start_again"), Href: m.Again,
+			Small: true, Test: "row-start-again"}}
 	}
 	if f := m.Forecast; f != nil && f.Instead != nil {
 		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("forecast.smaller"), Href: f.Instead.Href,

@@ -113,10 +113,13 @@ func (w *Blocks) RequestOutlook(k page.Call, r request.Request) *workloadview.Fo
 	}
 	m := forecastModel(k.Words, e, r.Spec.Kind)
 	if m != nil && r.Asker == k.Actor.Person.ID {
-		if e.Missing == forecast.FewDecisions { // how many it takes is of no use to who waits
-			m.Rests, m.Words = "", []workloadview.ForecastPart{{Words: k.Words.S("forecast.none_yet")}}
-		}
 		m.Instead = w.startsInstead(k, r.Spec, "")
+		if e.Missing == forecast.FewDecisions { // that there is no estimate is of no use to who waits
+			if m.Instead == nil {
+				return nil
+			}
+			m.Rests, m.Words = "", nil
+		}
 	}
 	return m
 }

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,6 +155,8 @@ func (w *Blocks) UseModel(k page.Call, item workload.Workload) workloadview.UseM
 	m.Spark = Sparkline(k.Words, points, now)
 	if !now.Known() && !AnyKnown(points) {
 		m.Words = k.Words.S("web.use_unknown")
+	} else if now.Known() && now.Value < 0.5 && !worked(points) {
+		m.Spark.Kind = ui.Warning
 	}
 	return m
 }
@@ -183,6 +186,11 @@ func AnyKnown(points []gpumetrics.Point) bool {
 		}
 	}
 	return false
+}
+
+// worked reports whether at least one point was above zero, as a whole number of per cent.
+func worked(points []gpumetrics.Point) bool {
+	return slices.ContainsFunc(points, func(p gpumetrics.Point) bool { return p.Known && p.Value >= 0.5 })
 }
 
 // Sparkline draws the last hour, in per cent; gaps stay gaps.

@@ -49,14 +49,14 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	attention, err := w.attention(k, own)
+	attention, err := w.attention(k, own, p)
 	if err != nil {
 		return page.View{}, err
 	}
 	if chosen == page.ScopeTeam {
 		w.attendOthers(k, p.items, &attention)
 	}
-	list, err := w.homeList(k, chosen, p, pending, attention)
+	list, err := w.homeList(k, chosen, p, pending)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -71,6 +71,7 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
+	quotas.Folded = list.Welcome != nil // nothing is held yet
 	repeat, err := w.RepeatStart(k)
 	if err != nil {
 		return page.View{}, err
@@ -150,8 +151,7 @@ func (w *Pages) homeParts(k page.Call, m home.PageModel, items []workload.Worklo
 	return parts
 }
 
-func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []request.Request,
-	above home.AttentionModel) (home.ListModel, error) {
+func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []request.Request) (home.ListModel, error) {
 	costs, err := w.Workloads.Costs(k.Ctx, p.items...)
 	if err != nil {
 		return home.ListModel{}, err
@@ -176,8 +176,8 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 			m.Rows, pending = append(m.Rows, w.pendingRows(k, pending)...), nil
 		}
 		row := w.WorkloadRow(k, item, costs[item.ID])
-		if above.Tells(row.Name.Href) {
-			row.State.Detail = "" // it stands above the list
+		if n := w.EndingModel(k, item); n != nil && n.More != "" {
+			row.Ending, row.State.Detail = n, k.Words.S("home.ends_at", "At", n.At)
 		}
 		if chosen != page.ScopeMine { // the rows of a list of several people say the same of each
 			row.Name.Detail = blocks.OwnerDetail(k.Words, item)
@@ -256,8 +256,8 @@ func (w *Pages) pendingRow(k page.Call, r request.Request) workloadview.RowModel
 	}
 }
 
-// attention is what wants a decision, the most urgent first.
-func (w *Pages) attention(k page.Call, items []workload.Workload) (home.AttentionModel, error) {
+// attention is what wants a decision, the most urgent first. What a row of the list says and offers is not said twice.
+func (w *Pages) attention(k page.Call, items []workload.Workload, p part) (home.AttentionModel, error) {
 	var m home.AttentionModel
 	states, err := w.Idle.States(k.Ctx, items...)
 	if err != nil {
@@ -271,12 +271,12 @@ func (w *Pages) attention(k page.Call, items []workload.Workload) (home.Attentio
 		}
 	}
 	for _, item := range items {
-		if n := w.EndingModel(k, item); n != nil && item.Owner == k.Actor.Person.ID {
+		if n := w.EndingModel(k, item); n != nil && item.Owner == k.Actor.Person.ID && (n.More == "" || !p.shows(item.ID)) {
 			m.Ending = append(m.Ending, *n)
 		}
 	}
 	for _, item := range items {
-		if alarms(k, item) {
+		if alarms(k, item) && !p.shows(item.ID) {
 			m.Failed = append(m.Failed, home.FailedModel{Name: item.Name, Why: k.Words.Text(item.Reason),
 				Href: page.WorkloadPath(item.ID), Again: w.StartAgain(k, item)})
 		}
@@ -285,10 +285,11 @@ func (w *Pages) attention(k page.Call, items []workload.Workload) (home.Attentio
 	return m, err
 }
 
-// othersShown is how many of what wants a decision about workloads of others stand above the list of a team.
+// othersShown is how many leases of others that cannot be extended stand above the list of a team.
 const othersShown = 3
 
-// attendOthers adds what the reader can do for others of the team: an owner extends and looks after their workloads.
+// attendOthers adds what no row of the team's list can say to one who looks after the workloads of others: a lease that
+// ends and cannot be extended.
 func (w *Pages) attendOthers(k page.Call, items []workload.Workload, m *home.AttentionModel) {
 	left := othersShown
 	for _, item := range items {
@@ -296,15 +297,9 @@ func (w *Pages) attendOthers(k page.Call, items []workload.Workload, m *home.Att
 			!identity.Can(k.Actor, identity.ChangeWorkload, item.Resource()) {
 			continue
 		}
-		whose := item.Name + " (" + item.OwnerName + ")"
-		if n := w.EndingModel(k, item); n != nil {
-			n.Name = whose
+		if n := w.EndingModel(k, item); n != nil && n.More == "" {
+			n.Name = item.Name + " (" + item.OwnerName + ")"
 			m.Ending = append(m.Ending, *n)
-			left--
-		}
-		if item.State == workload.Failed && !item.Over() {
-			m.Failed = append(m.Failed, home.FailedModel{Name: whose, Why: k.Words.Text(item.Reason),
-				Href: page.WorkloadPath(item.ID)})
 			left--
 		}
 	}

@@ -77,6 +77,11 @@ func (g stateGroup) in(counts map[workload.State]int) (n int) {
 // everything is how many there are without the filter.
 func (p part) everything() int { return stateGroup("").in(p.states) }
 
+// shows reports whether a workload has a row.
+func (p part) shows(id workload.ID) bool {
+	return slices.ContainsFunc(p.items, func(item workload.Workload) bool { return item.ID == id })
+}
+
 func (w *Pages) homeWorkloads(k page.Call, chosen page.Scope) (p part, err error) {
 	p.list = page.ListOf(k, "/", orders, "scope", "q", "state")
 	if g := stateGroup(k.Get("state")); slices.Contains(stateGroups, g) {

@@ -35,7 +35,8 @@ func (w *Pages) approvals(k page.Call) (page.View, error) {
 // typed is what stood in the form of a decision that came back.
 type typed struct{ Note, Size, Lease string }
 
-// approvalsView shows the list with one request beside it: the one in the address, else the oldest.
+// approvalsView shows the list with one request beside it: the one in the address, else the oldest that can be
+// approved.
 func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, error) {
 	p, err := w.Requests.Page(k.Ctx, k.Actor, request.ScopeInbox, filterOf(k, request.Oldest))
 	if err != nil {
@@ -47,7 +48,11 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 		return page.View{}, err
 	}
 	open := k.Get("id") == ""
-	chosen, err := w.chosenRequest(k, items)
+	full, err := w.quotaFull(k, items)
+	if err != nil {
+		return page.View{}, err
+	}
+	chosen, err := w.chosenRequest(k, items, full)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -64,9 +69,7 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 	if m.Undo, err = w.undoable(k); err != nil {
 		return page.View{}, err
 	}
-	if m.List.Rows, err = w.inboxRows(k, items, chosen); err != nil {
-		return page.View{}, err
-	}
+	m.List.Rows = w.inboxRows(k, items, chosen, full)
 	if len(items) > 1 {
 		m.List.Bulk = bulkModel(k)
 	}
@@ -99,24 +102,33 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 }
 
 // inboxRows are the requests of a page, those that the address names ticked.
-func (w *Pages) inboxRows(k page.Call, items []request.Request, chosen *request.Request) ([]requests.InboxRowModel,
-	error) {
+func (w *Pages) inboxRows(k page.Call, items []request.Request, chosen *request.Request,
+	full map[request.ID]bool) []requests.InboxRowModel {
 	ids := make([]string, len(items))
 	for i, r := range items {
 		ids[i] = string(r.ID)
 	}
-	ticked, quotas := page.Ticked(k, ids), blocks.RequestQuotas{}
+	ticked := page.Ticked(k, ids)
 	rows := make([]requests.InboxRowModel, 0, len(items))
 	for i, r := range items {
 		row := w.inboxRow(k, r, chosen != nil && r.ID == chosen.ID, slices.Contains(ticked, ids[i]))
+		row.Full = full[r.ID]
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// quotaFull are those that nobody can approve now, because their team holds all that it may.
+func (w *Pages) quotaFull(k page.Call, items []request.Request) (map[request.ID]bool, error) {
+	quotas, full := blocks.RequestQuotas{}, map[request.ID]bool{}
+	for _, r := range items {
 		q, ok, err := quotas.Of(k, w.Blocks, r)
 		if err != nil {
 			return nil, err
 		}
-		row.Full = ok && q.Full()
-		rows = append(rows, row)
+		full[r.ID] = ok && q.Full()
 	}
-	return rows, nil
+	return full, nil
 }
 
 // inboxLead counts what waits. Where nothing does, the page says so itself.
@@ -150,8 +162,10 @@ func (w *Pages) seatWaits(k page.Call, chosen *request.Request) (*requests.SeatL
 	return m, err
 }
 
-// chosenRequest is the one in the address. Without one it is the first that waits; nil when nothing waits.
-func (w *Pages) chosenRequest(k page.Call, items []request.Request) (*request.Request, error) {
+// chosenRequest is the one in the address. Without one it is the first that can be approved, or else the first that
+// waits; nil when nothing waits.
+func (w *Pages) chosenRequest(k page.Call, items []request.Request,
+	full map[request.ID]bool) (*request.Request, error) {
 	if id := k.Get("id"); id != "" {
 		r, err := w.Requests.Get(k.Ctx, k.Actor, request.ID(id))
 		return &r, err
@@ -159,7 +173,8 @@ func (w *Pages) chosenRequest(k page.Call, items []request.Request) (*request.Re
 	if len(items) == 0 {
 		return nil, nil
 	}
-	return &items[0], nil
+	first := slices.IndexFunc(items, func(r request.Request) bool { return !full[r.ID] })
+	return &items[max(first, 0)], nil
 }
 
 // inboxRow carries the version in its ids: a request that changes becomes another row, and a tick that was meant for
@@ -174,7 +189,7 @@ func (w *Pages) inboxRow(k page.Call, r request.Request, selected, ticked bool) 
 		Selected: selected, Tick: tickOf(r), Ticked: ticked, Asker: r.AskerName, Size: say.SizeTitle(r.Spec.Size),
 		Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant), Detail: what,
 			Href: page.ApprovalPath(r.ID) + keptOf(k, inboxNames...)},
-		Asked: say.Ago(r.CreatedAt),
+		Asked: say.Ago(r.CreatedAt), Reason: firstLine(r.Spec.Reason),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -51,7 +52,7 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 			row.Workload = page.WorkloadPath(r.Workload)
 		}
 		if r.State == request.Pending && w.Approvals.MayDecide(k.Actor, r) == nil {
-			row.Name.Href = page.ApprovalPath(r.ID)
+			row.Name.Href, row.Decide = page.ApprovalPath(r.ID), page.ApprovalPath(r.ID)
 		}
 		if w.Requests.MayEdit(k.Actor, r) == nil {
 			row.Edit = page.RequestPath(r.ID) + "/edit"
@@ -217,7 +218,10 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	m.Forecast, m.Became = w.RequestOutlook(k, r), w.became(k, r)
 	if m.Became != nil && m.Became.Ended { // which matters more than who approved it
 		m.Verdict.Kind, m.Verdict.Body = ui.Info, strings.TrimSpace(m.Verdict.Title+" "+m.Verdict.Body)
-		m.Verdict.Title = k.Words.S("requests.ended", "Cost", m.Became.Cost)
+		m.Verdict.Title, m.State = k.Words.S("requests.ended", "Cost", m.Became.Cost), m.Became.State
+		if m.Steps == nil {
+			m.Course, m.Verdict.Body = courseOf(k.Words, r, *m.Became), ""
+		}
 	}
 	if r.State == request.Pending && identity.Can(k.Actor, identity.WithdrawRequest, r.Resource()) {
 		m.Withdraw = path + "/withdraw"
@@ -269,9 +273,35 @@ func (w *Pages) became(k page.Call, r request.Request) *requests.BecameModel {
 	if err != nil {
 		return nil
 	}
-	return &requests.BecameModel{Cost: k.Words.Money(costs[item.ID]),
+	m := requests.BecameModel{Cost: k.Words.Money(costs[item.ID]),
 		Name:  ui.StackModel{Title: item.Name},
 		State: blocks.StateModel(k.Words, item), Ended: item.State == workload.Ended || item.Over()}
+	m.State.Detail = "" // it stands on its page
+	if !item.PlacedAt.IsZero() {
+		at := k.Words.At(item.PlacedAt)
+		m.Started = &at
+	}
+	if item.Lease.Over(k.Words.Now) {
+		at := k.Words.At(item.Lease.Until)
+		m.Until = &at
+	}
+	return &m
+}
+
+// courseOf is what happened, from the request to the end of the workload that came of it.
+func courseOf(say page.Words, r request.Request, became requests.BecameModel) []ui.StepModel {
+	asked, decided := say.At(r.CreatedAt), say.At(r.DecidedAt)
+	steps := []ui.StepModel{{Title: say.S("requests.col_asked"), State: ui.StepDone, Time: &asked},
+		{Title: page.UpperFirst(say.Say(i18n.T("request.state." + string(r.State)))), State: ui.StepDone, Time: &decided,
+			Explanation: blocks.RequestSentence(say, r)}}
+	if note := r.Decision.Note; note != "" {
+		steps[1].Explanation += " " + say.S("requests.note", "Note", note)
+	}
+	if became.Started != nil {
+		steps = append(steps, ui.StepModel{Title: say.S("requests.course_started"), State: ui.StepDone,
+			Time: became.Started})
+	}
+	return append(steps, ui.StepModel{Title: became.State.Word, State: ui.StepDone, Time: became.Until})
 }
 
 // again is where the asker of a start that came to nothing asks for another one; "" for others.

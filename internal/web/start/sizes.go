@@ -55,7 +55,8 @@ func tileWhat(say page.Words, s catalog.Size) string {
 	if s.Devices() == 0 {
 		return say.S("web.cpu_size", "CPU", s.CPU, "Memory", say.Quantity(s.Memory))
 	}
-	isolation := say.S("start.tile." + string(s.Isolation))
+	// one word for a line: what has no room beside the card stands below it as a whole
+	isolation := strings.ReplaceAll(say.S("start.tile."+string(s.Isolation)), " ", "\u00a0")
 	if s.Accelerator.Model == "" {
 		return isolation
 	}

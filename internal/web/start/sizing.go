@@ -22,22 +22,62 @@ import (
 const mostProposals = 3
 
 // SizingForm is what was answered, as it was typed. The names differ from those of the start form but for the length of
-// time, which is the same question.
+// time, which is the same question. By is which of the three ways to say how much memory counts; "" for all of them.
 type SizingForm struct {
+	By                                     string
 	Work, Sharing, Model, Precision, Lease string
 	Billions, Memory, Tokens, Batch        string
 	Latency, Platform                      string
 }
 
 func readSizingForm(v url.Values) SizingForm {
-	return SizingForm{Work: v.Get("work"), Sharing: v.Get("sharing"), Model: v.Get("model"), Precision: v.Get("precision"),
-		Lease:    page.OrElse(v.Get("lease"), v.Get("presetChosen")), // of the start form
-		Billions: v.Get("billions"), Memory: v.Get("memory"), Tokens: v.Get("tokens"), Batch: v.Get("batch"),
+	return SizingForm{By: v.Get("by"), Work: v.Get("work"), Sharing: v.Get("sharing"), Model: v.Get("model"),
+		Precision: v.Get("precision"),
+		Lease:     page.OrElse(v.Get("lease"), v.Get("presetChosen")), // of the start form
+		Billions:  v.Get("billions"), Memory: v.Get("memory"), Tokens: v.Get("tokens"), Batch: v.Get("batch"),
 		Latency: v.Get("latency"), Platform: v.Get("platform")}
+}
+
+// The ways to say how much memory is needed.
+const (
+	byModel    = "model"
+	byBillions = "billions"
+	byMemory   = "memory"
+)
+
+// way is the one that was chosen, or else the one that something was typed for.
+func (f SizingForm) way() string {
+	switch {
+	case f.By != "":
+		return f.By
+	case f.Memory != "":
+		return byMemory
+	case f.Billions != "" && f.Model == "":
+		return byBillions
+	}
+	return byModel
+}
+
+// counted leaves out what was typed for the ways that were not chosen.
+func (f SizingForm) counted() SizingForm {
+	if f.By == "" {
+		return f
+	}
+	if f.By != byModel {
+		f.Model = ""
+	}
+	if f.By != byBillions {
+		f.Billions = ""
+	}
+	if f.By != byMemory {
+		f.Memory = ""
+	}
+	return f
 }
 
 // Answers are what was typed as values; what is no number is told of beside its field.
 func (f SizingForm) Answers() (sizing.Answers, []fault.Field) {
+	f = f.counted()
 	var problems []fault.Field
 	number := func(field, text string) float64 {
 		text = strings.ReplaceAll(strings.TrimSpace(text), ",", ".") // as Germans write it
@@ -126,7 +166,8 @@ func sizingFields(say page.Words, f SizingForm, problems []fault.Field) views.Fi
 		wrong[p.Name] = say.Text(p.Reason)
 	}
 	typed := func(name, value string) views.FieldModel { return views.FieldModel{Value: value, Error: wrong[name]} }
-	m := views.FieldsModel{Work: typed("work", page.OrElse(f.Work, string(sizing.Explore))),
+	m := views.FieldsModel{By: f.way(), Ways: []string{byModel, byBillions, byMemory},
+		Work:     typed("work", page.OrElse(f.Work, string(sizing.Explore))),
 		Works:    page.IDs(sizing.Works()),
 		Sharing:  typed("sharing", page.OrElse(f.Sharing, string(sizing.Team))),
 		Sharings: page.IDs(sizing.Sharings()), Lease: typed("lease", page.OrElse(f.Lease, "8h")),
@@ -255,7 +296,7 @@ func priceListDetail(say page.Words, offer catalog.Catalog, s catalog.Size) stri
 	if s.Devices() > 0 {
 		parts = append(parts, say.Say(offer.TechnologyWord(s.Technology)))
 		if s.Accelerator.MemoryGiB > 0 {
-			parts = append(parts, say.S("web.gpu_memory", "Memory", say.GiB(s.Accelerator.MemoryGiB)))
+			parts = append(parts, say.GiB(s.Accelerator.MemoryGiB))
 		}
 	}
 	return strings.Join(append(parts, say.S("web.cpu_size", "CPU", s.CPU, "Memory", say.Quantity(s.Memory))), " · ")

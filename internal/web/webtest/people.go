@@ -50,7 +50,7 @@ func (w *World) workingDay() {
 	w.Usual("mig-1g.10gb", 9*time.Second, 11*time.Second, 12*time.Second, 12*time.Second, 12*time.Second,
 		14*time.Second, 40*time.Second)
 	w.Ask("r-anna1", Anna, "vision", "h100", "4h",
-		"Fine-tuning the detector on the new street scenes; a slice runs out of memory.", 12*time.Minute)
+		"Fine-tuning the detector on the new street scenes before the review on Monday.", 12*time.Minute)
 	w.Ask("r-olaf1", Olaf, "speech", "h100", "2h", "Comparing two decoders for the demo on Friday.", 50*time.Minute)
 	w.Decided("r-anna0", Anna, "h100", request.Rejected, "Try the 40 GB slice first, please: it was free all week.",
 		20*time.Minute)

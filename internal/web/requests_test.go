@@ -97,7 +97,7 @@ func TestADecisionSaysWhatItTakes(t *testing.T) {
 	w.PutRequest(r)
 	doc := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantText(t, doc, "quota", "1 of 2 used, 3 after")
-	wantText(t, doc, "capacity", "1 of 2 used, 2 after")
+	wantText(t, doc, "capacity", "1 of 2 used, 3 after") // it waits for a third
 	r = w.Request("r-anna1")
 	r.Kind = request.ExtendKind
 	w.PutRequest(r)

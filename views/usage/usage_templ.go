@@ -295,7 +295,7 @@ func tiles(ctx context.Context, m TotalsModel) ui.TilesModel {
 		if u.Live != "" {
 			mean.Detail = say.S("usage.live", "Time", u.Live)
 		}
-		t.Items = append(t.Items, ui.TileModel{Label: say.S("usage.idle"), Value: u.Idle,
+		t.Items = append(t.Items, ui.TileModel{Label: say.S("usage.idle"), Value: u.Idle, More: "/usage/advice",
 			Detail: say.S("usage.idle_for", "Below", u.Below, "Hours", u.IdleHours), Test: "usage-idle"}, mean)
 	} else {
 		t.Items[0].Detail, t.Items[0].More = say.S("usage.use_unknown"), m.Metrics

@@ -199,11 +199,12 @@ func (w *Pages) tenantStanding(k page.Call, e tenant.Entry) (ui.TilesModel, erro
 		return m, err
 	}
 	budget := ui.TileModel{Label: say.S("team.budget"), Value: say.S("budgets.unlimited"),
-		Unknown: true, Href: page.BudgetPath(e.Name), Test: "budget"}
+		Unknown: true, Detail: say.S("budgets.set"), More: page.BudgetPath(e.Name), Test: "budget"}
 	if st.Set() {
 		u := st.Budget.Unit
 		budget.Label = blocks.BudgetBar(say, st).Label
 		budget.Value, budget.Unknown = say.InUnit(u, st.Budget.Amount-st.Balance.Left), false
+		budget.Href, budget.More = page.BudgetPath(e.Name), ""
 		budget.Detail = say.S("tenants.budget_of", "Amount", say.InUnit(u, st.Budget.Amount), "Percent",
 			say.Percent(float64(st.Used())))
 		if st.Used() >= blocks.BudgetAtRisk {

@@ -90,7 +90,10 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 	for _, r := range rows {
 		row := w.holderModel(say, r, key != nil)
 		if key == nil {
-			row.ID, row.Acts = "holder-"+page.Slug(string(r.one.ID)), holderActs(k, r.one)
+			row.ID, row.Acts = "holder-"+page.Slug(string(r.one.ID)), holderActs(say, r.one)
+			if identity.Can(k.Actor, identity.ChangeWorkload, r.one.Resource()) {
+				row.Stop = page.WorkloadPath(r.one.ID) + "/stop"
+			}
 		}
 		if group == "team" {
 			row.Workloads = page.WithQuery(holdersPath, url.Values{"team": {r.one.Tenant}})
@@ -196,16 +199,11 @@ func (w *Pages) holderModel(say page.Words, h *held, grouped bool) fleet.HolderM
 	return m
 }
 
-// holderActs lead to what a workload does, and for those who may to its stop, which asks first.
-func holderActs(k page.Call, h *holders.Holder) []ui.MenuItemModel {
-	say, path := k.Words, page.WorkloadPath(h.ID)
-	items := []ui.MenuItemModel{{Label: say.S("fleet.map.to_metrics"), Icon: "pulse", Href: path + "/metrics",
-		Test: "holder-metrics"}}
-	if identity.Can(k.Actor, identity.ChangeWorkload, h.Resource()) {
-		items = append(items, ui.MenuItemModel{Label: say.S("workload.stop"), Icon: "stop", Href: path + "/stop",
-			Danger: true, Test: "holder-stop"})
-	}
-	return items
+// holderActs lead to what a workload does.
+func holderActs(say page.Words, h *holders.Holder) []ui.MenuItemModel {
+	path := page.WorkloadPath(h.ID)
+	return []ui.MenuItemModel{{Label: say.S("fleet.map.to_metrics"), Icon: "pulse", Href: path + "/metrics",
+		Test: "holder-metrics"}, {Label: say.S("workload.tab_history"), Icon: "audit", Href: path + "/history"}}
 }
 
 func holderTabs(k page.Call, current string) ui.TabsModel {

@@ -144,7 +144,7 @@ func (w *Pages) adviceItem(k page.Call, a advice.Advice, back string) adviceview
 	m.Now, m.Proposed = adviceSides(say, a)
 	switch less := a.Saves; {
 	case less.Minor > 0:
-		m.Change = "−" + say.Money(less)
+		m.Change, m.Saves = "−"+say.Money(less), true
 	case less.Minor < 0:
 		less.Minor = -less.Minor
 		m.Change = "+" + say.Money(less)

@@ -310,7 +310,7 @@ func progressModel(say page.Words, item workload.Workload, lines []string) *ui.M
 	}
 	if left := p.Left(say.Now.Sub(item.PlacedAt)); left > 0 && !item.PlacedAt.IsZero() {
 		m.Detail = say.S("workload.job_left", "Time", say.Duration(left))
-		if !item.Lease.Until.IsZero() && say.Now.Add(left).After(item.Lease.Until) {
+		if say.Now.Add(left).After(item.Lease.Until) {
 			m.Detail, m.Segments[0].Fill = say.S("workload.job_left_long", "Time", say.Duration(left)), ui.FillWarning
 		}
 	}

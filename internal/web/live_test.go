@@ -125,7 +125,7 @@ func TestTheInboxFillsByItself(t *testing.T) {
 	}
 }
 
-// TestTheOutputOfAJobIsReadOn: what it has written since comes by itself, and a log that cannot be read leaves the last.
+// TestTheOutputOfAJobIsReadOn: what it has written since comes by itself; a log that cannot be read leaves the last.
 func TestTheOutputOfAJobIsReadOn(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)

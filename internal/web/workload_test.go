@@ -415,7 +415,7 @@ func TestAnExtensionIsOfferedOnce(t *testing.T) {
 	}
 }
 
-// TestManyTabsStandInAMenu: an endpoint has more sides than fit beside each other; the current one is named on the button.
+// TestManyTabsStandInAMenu: an endpoint has more sides than fit beside each other; the button names the current one.
 func TestManyTabsStandInAMenu(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)

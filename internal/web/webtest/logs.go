@@ -32,7 +32,8 @@ func newLogs(workloads *workload.Service) *Logs {
 	crash := "Loading checkpoint shards: 100%\nTraceback (most recent call last):\n" +
 		"  File \"/home/jovyan/vlm_test.py\", line 12, in <module>\n    torch.cuda.init()\n" +
 		"RuntimeError: The NVIDIA driver on your system is too old (found version 12040)."
-	l := &Logs{workloads: workloads, Written: map[workload.ID][]podlogs.Line{"w-train-resnet": LinesUntil(Now.Add(-8*time.Second), train),
+	l := &Logs{workloads: workloads, Written: map[workload.ID][]podlogs.Line{
+		"w-train-resnet": LinesUntil(Now.Add(-8*time.Second), train),
 		"w-vlm-test": LinesUntil(Now.Add(-time.Minute), crash)}, Said: map[workload.ID][]podlogs.Event{}}
 	l.Containing = map[workload.ID][]podlogs.Container{"w-vlm-test": {{Name: "main", Restarts: 3, Previous: true},
 		{Name: "clone", Init: true}}}

@@ -102,7 +102,7 @@ func TestAWholeGPUWaitsForAnApprover(t *testing.T) {
 
 	ada := signIn(t, "ada", look{})
 	ada.open("/approvals/" + request)
-	for _, text := range []string{"Dana Develop", "Fine-tuning for the paper", "€", "available"} {
+	for _, text := range []string{"Dana Develop", "Fine-tuning for the paper", "€", "Cluster capacity"} {
 		ada.reads("main", text)
 	}
 	ada.fill("[data-test=note]", "until Friday")

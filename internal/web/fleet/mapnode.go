@@ -81,7 +81,7 @@ func (w *Pages) gpuModel(k page.Call, patience time.Duration) (fleet.GPUModel, e
 		colors := paint.Of(card)
 		title := say.S("fleet.use.card", "Number", i+1)
 		s := fleet.MapCardModel{ID: "gpu-card-" + strconv.Itoa(i), Title: title, Href: nodeHref(j.Cluster, n.Name, i),
-			Words: title + ": " + summary(use.words(say), colors, len(use.colors)-1)}
+			Words: summary(use.words(say), colors, len(use.colors)-1)}
 		s.Note = cardNote(say, card, use.words(say), colors)
 		for p, color := range colors {
 			s.Parts = append(s.Parts, fleet.MapPartModel{Class: use.colors[color], Size: widthOf(card, &card.Parts[p])})

@@ -34,7 +34,7 @@ func newLogs(workloads *workload.Service) *Logs {
 		"RuntimeError: The NVIDIA driver on your system is too old (found version 12040)."
 	l := &Logs{workloads: workloads, Written: map[workload.ID][]podlogs.Line{
 		"w-train-resnet": LinesUntil(Now.Add(-8*time.Second), train),
-		"w-vlm-test": LinesUntil(Now.Add(-time.Minute), crash)}, Said: map[workload.ID][]podlogs.Event{}}
+		"w-vlm-test":     LinesUntil(Now.Add(-time.Minute), crash)}, Said: map[workload.ID][]podlogs.Event{}}
 	l.Containing = map[workload.ID][]podlogs.Container{"w-vlm-test": {{Name: "main", Restarts: 3, Previous: true},
 		{Name: "clone", Init: true}}}
 	add := func(id workload.ID, minutes int, warning bool, kind, words, reason, message string, count int32) {

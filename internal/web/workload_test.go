@@ -444,3 +444,20 @@ func TestTheCardOfTheLeaseExtendsIt(t *testing.T) {
 		}
 	}
 }
+
+// TestTheActivityByWhatItTells: how it fares, or who got to it; unknown words show all.
+func TestTheActivityByWhatItTells(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	const at = "/workloads/w-train-resnet/history"
+	for show, want := range map[string]struct{ has, lacks string }{"": {"created an embed address", "nothing of the kind"},
+		"?show=state":  {"created the workload", "created an embed address"},
+		"?show=access": {"created an embed address", "created the workload"},
+		"?show=other":  {"created the workload", "nothing of the kind"}} {
+		text := textOf(part(read(t, w.Get(webtest.Anna, at+show), http.StatusOK), "workload-history"))
+		if !strings.Contains(text, want.has) || strings.Contains(text, want.lacks) {
+			t.Errorf("%q: want %q and not %q, got %q", show, want.has, want.lacks, text)
+		}
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-llm-chat/history"), http.StatusOK), "history-access")
+}

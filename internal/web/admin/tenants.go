@@ -401,7 +401,7 @@ func (w *Pages) people(k page.Call) (page.View, error) {
 	case f.NoRole:
 		without.Count = total
 		m.Search.Hidden = append(m.Search.Hidden, ui.HiddenModel{Name: "role", Value: noRole})
-	case f.NoRoleFirst && l.Page <= 1:
+	case all && total <= page.RowsPerPage: // of more it would take a look at everybody
 		without.Count = withoutRole(list)
 	}
 	m.Search.Switch = &ui.TabsModel{Label: say.S("tenants.col_roles"), Items: []ui.TabModel{
@@ -431,15 +431,12 @@ func peoplePath(text, role string) string {
 	return page.WithQuery(page.PeoplePath, q)
 }
 
-// withoutRole is how many of the first rows wait for a role; 0 where there may be more than one page of them.
+// withoutRole is how many have no role.
 func withoutRole(list []identity.Actor) (n int) {
 	for _, a := range list {
-		if len(a.Global)+len(a.Tenants) == 0 && !a.Person.Disabled {
+		if len(a.Global)+len(a.Tenants) == 0 {
 			n++
 		}
-	}
-	if n == page.RowsPerPage {
-		return 0
 	}
 	return n
 }

@@ -120,12 +120,11 @@ func homeLead(say page.Words, p part, pending []request.Request) string {
 	}
 	var parts []string
 	for _, g := range stateGroups {
-		n := g.in(p.states)
-		if g == groupWaiting {
-			n += len(pending)
-		}
-		if n > 0 || g == groupRunning {
+		if n := g.in(p.states); n > 0 || g == groupRunning {
 			parts = append(parts, say.S("home.count_"+string(g), "N", n))
+		}
+		if n := len(pending); g == groupWaiting && n > 0 {
+			parts = append(parts, say.S("home.count_approval", "N", n))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -389,7 +389,7 @@ var pricesScenes = []Scene{
 
 var licensesScenes = []Scene{
 	{"licenses", "a developer's look", Anna, Busy, "/licenses", nil},
-	{"licenses", "an administrator's look", Dora, Busy, "/licenses", nil},
+	{"licenses", "an administrator's look", Dora, licensed, "/licenses", nil},
 	{"licenses", "paused", Dora, Busy, "/licenses?pause=1", nil},
 	{"licenses", "import, to be kept", Dora, Busy, "/licenses/import",
 		url.Values{"csv": {"feature;quantity;until;reference;colour\nnvidia-vws;7;2027-11-30;PO-2026-0117;red\n"}}},
@@ -403,7 +403,7 @@ var licensesScenes = []Scene{
 var teamScenes = []Scene{
 	{"team", "mine", Ben, Busy, "/team", nil},
 	{"team", "none", Nemo, Busy, "/team", nil},
-	{"team", "one, an owner's look", Ben, month, "/team/vision", nil},
+	{"team", "one, an owner's look", Ben, joined, "/team/vision", nil},
 	{"team", "one, a member's look", Anna, Busy, "/team/vision", nil},
 	{"team", "schedule, an owner's look", Ben, Scheduled, "/team/vision/settings", nil},
 	{"team", "schedule, a member's look", Anna, Scheduled, "/team/vision/settings", nil},

@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -107,6 +108,27 @@ func allHeld(s Scope) *World {
 	waits.Reason = i18n.T("explain.in_use", "Size", "H100 80 GB", "Count", 2)
 	waits.Observed.Reason = waits.Reason
 	w.PutWork(waits)
+	return w
+}
+
+// joined is a month in which somebody was added to the team by hand.
+func joined(s Scope) *World {
+	w := month(s)
+	check(w.Store.AddMember(bg, tenant.Member{Tenant: "vision", Person: Olaf.ID, Role: identity.Developer, By: Ben.Name,
+		Granted: []identity.PersonID{Ben.ID}, At: Now.Add(-22 * time.Hour)},
+		audit.By(w.Actor(Ben), audit.MemberAdded, Now.Add(-22*time.Hour))))
+	check(w.Tenants.Refresh(bg))
+	w.Site.Directory = w.Tenants.Directory()
+	return w
+}
+
+// licensed is a month with licenses of a purchase that ends.
+func licensed(s Scope) *World {
+	w := month(s)
+	w.Entitle(license.Entitlement{ID: "l-1", Pool: "nvidia-vws", Reference: "PO-2026-0117", Origin: license.Manual, Seats: 4,
+		From: Now.AddDate(0, -8, 0), Until: time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC), Author: string(Dora.ID),
+		AuthorName: Dora.Name})
+	check(w.LicenseService.Refresh(bg))
 	return w
 }
 

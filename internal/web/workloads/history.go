@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -12,9 +13,52 @@ import (
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// historyModel says a day where it begins.
-func historyModel(say page.Words, events []audit.Event) workloadview.HistoryModel {
-	m := workloadview.HistoryModel{ID: "workload-history"}
+// What of the activity of a workload one can look at alone.
+const (
+	stateEvents  = "state"
+	accessEvents = "access"
+)
+
+// accessNouns are the nouns of kinds of events that tell who got to a workload, not how it fares.
+var accessNouns = []string{"terminal", "tunnel", "file", "key", "secret", "embed", "reach"}
+
+// ofAccess reports whether an event tells who got to a workload.
+func ofAccess(e audit.Event) bool {
+	noun, _, _ := strings.Cut(string(e.Kind), ".")
+	return e.Kind == audit.WorkloadShared || slices.Contains(accessNouns, noun)
+}
+
+// historySwitch chooses what is shown; nil where there is one kind only.
+func historySwitch(say page.Words, path, chosen string, events []audit.Event) *ui.TabsModel {
+	if !slices.ContainsFunc(events, ofAccess) || !slices.ContainsFunc(events, func(e audit.Event) bool {
+		return !ofAccess(e)
+	}) {
+		return nil
+	}
+	m := &ui.TabsModel{Label: say.S("workload.history_show")}
+	for _, one := range []struct{ value, key string }{{"", "workload.history_all"},
+		{stateEvents, "workload.history_state"}, {accessEvents, "workload.history_access"}} {
+		href := path
+		if one.value != "" {
+			href += "?show=" + one.value
+		}
+		m.Items = append(m.Items, ui.TabModel{Label: say.S(one.key), Href: href, Current: one.value == chosen,
+			Test: "history-" + page.OrElse(one.value, "all")})
+	}
+	return m
+}
+
+// historyModel says a day where it begins; chosen is what is shown alone, "" for all.
+func historyModel(say page.Words, path, chosen string, events []audit.Event) workloadview.HistoryModel {
+	if chosen != stateEvents && chosen != accessEvents {
+		chosen = ""
+	}
+	m := workloadview.HistoryModel{ID: "workload-history", Switch: historySwitch(say, path, chosen, events)}
+	if chosen != "" {
+		events = slices.DeleteFunc(slices.Clone(events), func(e audit.Event) bool {
+			return ofAccess(e) != (chosen == accessEvents)
+		})
+	}
 	for i, e := range events {
 		day, at := say.At(e.At), say.At(e.At)
 		day.Words, day.Mode = say.Text(i18n.Date(e.At.UTC())), ui.TimeDay

@@ -36,7 +36,7 @@ func TestADayIsSaidOnce(t *testing.T) {
 		events = append(events, audit.Event{Kind: audit.WorkloadStarted, At: at.Add(after)})
 	}
 	var days, times []string
-	for _, e := range historyModel(page.Words{Localizer: i18n.MustLoad().For("en"), Now: at}, events).Events {
+	for _, e := range historyModel(page.Words{Localizer: i18n.MustLoad().For("en"), Now: at}, "", "", events).Events {
 		times = append(times, e.Time.Words)
 		if e.NewDay {
 			days = append(days, e.Day.Words)

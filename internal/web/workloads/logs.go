@@ -308,7 +308,10 @@ func progressModel(say page.Words, item workload.Workload, lines []string) *ui.M
 	if len(said) > 0 {
 		m.Label = strings.Join(said, " · ")
 	}
-	if left := p.Left(say.Now.Sub(item.PlacedAt)); left > 0 && !item.PlacedAt.IsZero() {
+	if item.PlacedAt.IsZero() || item.Observed.Restarts > 0 { // when this run began is not known
+		return m
+	}
+	if left := p.Left(say.Now.Sub(item.PlacedAt)); left > 0 && !item.Lease.Until.IsZero() {
 		m.Detail = say.S("workload.job_left", "Time", say.Duration(left))
 		if say.Now.Add(left).After(item.Lease.Until) {
 			m.Detail, m.Segments[0].Fill = say.S("workload.job_left_long", "Time", say.Duration(left)), ui.FillWarning

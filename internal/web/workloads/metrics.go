@@ -203,7 +203,7 @@ func chartOf(say page.Words, r gpumetrics.Ranges, l gpumetrics.Line,
 	c.Line = ui.ChartModel{Label: c.Title, Before: say.S("workload.metrics.last"), Value: pointWords(say, l, last),
 		Values: values, From: l.Points[0].At, Step: r.Span.Step, Unit: unitOf(l), Times: timesOf(say, r.Span, l.Points)}
 	c.Line.Top, c.Line.TopWords = scaleOf(say, l, size)
-	if mean, peak, ok := meanAndPeak(l); ok {
+	if mean, peak, ok := meanAndPeak(l.Points); ok {
 		c.Line.Over = say.S("workload.metrics.over", "Mean", shortWords(say, l, mean), "Peak", shortWords(say, l, peak))
 	}
 	if end := l.Points[len(l.Points)-1].At; end.Sub(last.At) > 4*r.Span.Step && end.Sub(last.At) > 5*time.Minute {
@@ -220,9 +220,9 @@ func chartOf(say page.Words, r gpumetrics.Ranges, l gpumetrics.Line,
 }
 
 // meanAndPeak are the mean and the largest of the points that are known; false for fewer than two.
-func meanAndPeak(l gpumetrics.Line) (mean, peak gpumetrics.Point, ok bool) {
+func meanAndPeak(points []gpumetrics.Point) (mean, peak gpumetrics.Point, ok bool) {
 	n := 0
-	for _, p := range l.Points {
+	for _, p := range points {
 		if !p.Known {
 			continue
 		}

@@ -25,7 +25,7 @@ func TestMeanAndPeak(t *testing.T) {
 			ok: true},
 		"below nothing": {points: known(-4, -2), mean: -3, peak: -2, ok: true},
 	} {
-		mean, peak, ok := meanAndPeak(gpumetrics.Line{Points: c.points})
+		mean, peak, ok := meanAndPeak(c.points)
 		if ok != c.ok || mean.Value != c.mean || peak.Value != c.peak || mean.Known != c.ok || peak.Known != c.ok {
 			t.Errorf("%s: got %v, %v, %v", name, mean, peak, ok)
 		}

@@ -142,8 +142,9 @@ func trafficTiles(say page.Words, f traffic.Figures) []ui.TileModel {
 	if c.ServerErrors > 0 { // they come first; the chart tells the others
 		failed.Kind = ui.Warning
 		if len(shares) > 1 {
-			failed.Detail = say.S("traffic.errors_of", "Server", shares[0], "Others",
-				say.Number(float64(c.Errors()-c.ServerErrors)))
+			others := c.Errors() - c.ServerErrors
+			failed.Detail = say.S("traffic.errors_of", "Server", shares[0], "Count", others, "Number",
+				say.Number(float64(others)))
 		}
 	}
 	first := ui.TileModel{Label: say.S("traffic.first"), Value: "–", Test: "traffic-first"}

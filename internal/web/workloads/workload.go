@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -235,7 +236,7 @@ func (w *Pages) workloadHistory(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := historyModel(k.Words, events)
+	m := historyModel(k.Words, page.WorkloadPath(s.ID)+"/history", k.Get("show"), events)
 	v := w.workloadView(k, s, workloadview.History, workloadview.PageModel{History: m})
 	v.Parts = append(v.Parts, page.Part{ID: m.ID,
 		Draw: func(page.Words) templ.Component { return workloadview.HistoryTab(m) }})
@@ -509,6 +510,10 @@ func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUMo
 		m.History = hourChart(say, points, blocks.MeanEngine(now))
 		if len(m.Devices) == 1 {
 			m.History.Value = "" // the device says it, with how it was measured
+			mean, _, known := meanAndPeak(points)
+			if engine := &m.Devices[0].Tiles[0]; engine.Detail == "" && known {
+				engine.Detail = say.S("workload.mean_hour", "Percent", say.Percent(math.Round(mean.Value)))
+			}
 		}
 		if len(m.Replicas) > 0 {
 			m.History.Label = say.S("workload.use_of_replica", "Pod", item.Observed.Pod)

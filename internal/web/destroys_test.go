@@ -23,6 +23,7 @@ var asksNot = map[string]string{
 	"address-remove": "the address can be entered again", "delegation-end": "a delegate can be named again",
 	"disable": "the toast takes it back", "price-end": "a price can be added again",
 	"reject": "it can be undone for ten seconds", "bulk-reject": "each can be undone for ten seconds",
+	"entitlement-remove": "the purchase can be entered again", "remove": "the toast takes it back",
 	"remove-send": "its card says what ends", "session-end": "whoever it is signs in again",
 	"sessions-end": "they sign in again",
 }

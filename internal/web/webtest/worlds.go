@@ -125,8 +125,8 @@ func joined(s Scope) *World {
 // licensed is a month with licenses of a purchase that ends.
 func licensed(s Scope) *World {
 	w := month(s)
-	w.Entitle(license.Entitlement{ID: "l-1", Pool: "nvidia-vws", Reference: "PO-2026-0117", Origin: license.Manual, Seats: 4,
-		From: Now.AddDate(0, -8, 0), Until: time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC), Author: string(Dora.ID),
+	w.Entitle(license.Entitlement{ID: "l-1", Pool: "nvidia-vws", Reference: "PO-2026-0117", Origin: license.Manual,
+		Seats: 4, From: Now.AddDate(0, -8, 0), Until: time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC), Author: string(Dora.ID),
 		AuthorName: Dora.Name})
 	check(w.LicenseService.Refresh(bg))
 	return w

@@ -26,9 +26,9 @@ func (m ReconciledDay) Difference() CardTime { return m.Held - m.Charged }
 // card they are in rounded numbers, and may say it wrongly.
 func (m ReconciledDay) Rest() CardTime { return m.Difference() - m.Unknown + m.Unseen }
 
-// ReconciliationTolerance is the share of what was held that charges may differ by before somebody should look. Pods and
-// cards are watched independently of each other, so that some of it is expected. The number is a choice of the portal
-// and no standard.
+// ReconciliationTolerance is the share of what was held that charges may differ by before somebody should look. Pods
+// and cards are watched independently of each other, so that some of it is expected. The number is a choice of the
+// portal and no standard.
 const ReconciliationTolerance = 0.05
 
 // WithinTolerance reports whether nobody has to look into the difference.

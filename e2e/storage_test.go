@@ -115,6 +115,7 @@ func TestAPersonalVolume(t *testing.T) {
 // cluster; what a workload has cannot be ticked, and who sends its name all the same reads why it stays.
 func TestSeveralVolumesAreDeletedAtOnce(t *testing.T) {
 	dana := as(t, "dana")
+	dana.running("cpu", nil) // the claims of a team are made in its namespace, which its first workload brings
 	name := "spare-" + strconv.FormatInt(time.Now().UnixMilli()%1e8, 36)
 	var made []string
 	for _, end := range []string{"-a", "-b", "-c"} {
@@ -123,6 +124,19 @@ func TestSeveralVolumesAreDeletedAtOnce(t *testing.T) {
 		made = append(made, str(v["name"]))
 		t.Cleanup(func() { dana.call(http.MethodDelete, "/volumes/"+str(v["name"]), nil) })
 	}
+	claims := kube(t).CoreV1().PersistentVolumeClaims(spaces("e2e") + "vision")
+	there := func(want int) func() bool {
+		return func() bool {
+			n := 0
+			for _, claim := range made {
+				if _, err := claims.Get(context.Background(), claim, metav1.GetOptions{}); err == nil {
+					n++
+				}
+			}
+			return n == want
+		}
+	}
+	eventually(t, "the claims of all three", time.Minute, there(3))
 	p := signIn(t, "dana", look{})
 	p.open("/storage?scope=mine&q=" + name)
 	row := func(end string) string { return "[data-test=volume-row]:has-text('" + name + end + "') " }
@@ -141,16 +155,7 @@ func TestSeveralVolumesAreDeletedAtOnce(t *testing.T) {
 	p.sees("[data-test=flash]")
 	p.sees(row("-c"))
 	p.goes(row("-a"))
-	claims := kube(t).CoreV1().PersistentVolumeClaims(spaces("e2e") + "vision")
-	eventually(t, "their claims go, and that of the third stays", time.Minute, func() bool {
-		left := 0
-		for _, claim := range made {
-			if _, err := claims.Get(context.Background(), claim, metav1.GetOptions{}); err == nil {
-				left++
-			}
-		}
-		return left == 1
-	})
+	eventually(t, "their claims go, and that of the third stays", time.Minute, there(1))
 }
 
 // aSnapshotInUse takes a snapshot of a volume that a workload has, makes a volume from it, and deletes both.

@@ -45,8 +45,6 @@ func TestARuleIsBuiltOfRows(t *testing.T) {
 	if part(doc, "term").Length() != 3 {
 		t.Errorf("want its rows, got %d", part(doc, "term").Length())
 	}
-	wantText(t, doc, "sentence-whole", "The rule: Is refused when whole GPUs is at least 1 and ",
-		"hour of the day is at least 22).")
 	wantText(t, doc, "fact-0", "Share of a card")
 	form.Set("fact-3", "request.isolation")
 	form.Set("op-3", "==")

@@ -254,7 +254,6 @@ func (w *Pages) ruleView(k page.Call, f typedRule, problems []fault.Field, tried
 		m.Ops = append(m.Ops, string(op))
 	}
 	m.Place, m.Steps, m.Outcome = outcomeFields(say, f, standing)
-	m.Sentence = ruleSentence(say, m)
 	if tried != nil {
 		m.Examples = examples(say, w.Rules.Policy(), tried)
 	}
@@ -272,55 +271,6 @@ func (w *Pages) ruleView(k page.Call, f typedRule, problems []fault.Field, tried
 // factLabel is a fact in the words of the field.
 func factLabel(say page.Words, name string) string {
 	return say.S("rules.fact." + strings.ReplaceAll(strings.TrimPrefix(name, "request."), ".", "_"))
-}
-
-// ruleSentence says what the fields say, as rule.js does while one types: groups joined by "or" stand in brackets.
-func ruleSentence(say page.Words, m rules.FormModel) rules.SentenceModel {
-	label := func(f ui.FieldModel) string {
-		for _, o := range f.Options {
-			if o.Value == f.Value {
-				return o.Label
-			}
-		}
-		return f.Value
-	}
-	base, _ := say.Tag().Base()
-	lower := base.String() == "en" // German nouns stay as they are, and the others have no capitals
-	var groups [][]string
-	for _, t := range m.Rows {
-		if t.Fact == "" {
-			continue
-		}
-		fact := factLabel(say, t.Fact)
-		if lower {
-			fact = strings.ToLower(fact[:1]) + fact[1:]
-		}
-		words := strings.TrimSpace(fact + " " + rules.OpLabel(say.Localizer, t.Op) + " " + t.Value)
-		if t.Or && len(groups) > 0 {
-			groups[len(groups)-1] = append(groups[len(groups)-1], words)
-		} else {
-			groups = append(groups, []string{words})
-		}
-	}
-	var when []string
-	for _, g := range groups {
-		words := strings.Join(g, " "+say.S("rules.or")+" ")
-		if len(g) > 1 && len(groups) > 1 {
-			words = "(" + words + ")"
-		}
-		when = append(when, words)
-	}
-	then := label(m.Outcome[0])
-	if m.Outcome[0].Value == string(policy.Approve) && m.Outcome[1].Name == "by" {
-		then += " (" + label(m.Outcome[1]) + ")"
-	}
-	s := rules.SentenceModel{When: say.S("rules.sentence", "When", "{when}", "Then", "{then}"),
-		Always: say.S("rules.sentence_always", "Then", "{then}"), Lower: lower}
-	s.Then, s.Words = then, s.Always
-	if len(when) > 0 {
-		s.Words = strings.ReplaceAll(s.When, "{when}", strings.Join(when, " "+say.S("rules.and")+" "))
-	}
-	return s
 }
 
 // knownValues are what a fact can be, to choose from: others can be typed, for the text may have them.

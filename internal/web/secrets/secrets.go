@@ -92,7 +92,7 @@ func (w *Pages) view(k page.Call, p place, t typed) (page.View, error) {
 		if err != nil {
 			return page.View{}, err
 		}
-		m.Header = ui.HeaderModel{Title: e.Display(), Crumbs: blocks.TeamCrumbs(k, e, title)}
+		m.Header = ui.HeaderModel{Title: say.S("team.heading", "Team", e.Display()), Crumbs: blocks.TeamCrumbs(k, e, title)}
 		m.Tabs = blocks.TeamTabs(k, e.Name, p.path)
 		v.Nav = page.TeamPlace(k, e.Name)
 	}

@@ -83,7 +83,7 @@ func (w *Pages) datasetsView(k page.Call, team string, f datasetForm, problems [
 	}
 	say := k.Words
 	title := say.S("team.datasets")
-	m := teamview.DatasetsModel{Header: ui.HeaderModel{Title: e.Display(),
+	m := teamview.DatasetsModel{Header: ui.HeaderModel{Title: say.S("team.heading", "Team", e.Display()),
 		Crumbs: teamCrumbs(k, e, title)}, Tabs: blocks.TeamTabs(k, team, page.DatasetsPath(team)),
 		Errors: page.FormErrors(say, problems)}
 	for _, d := range sets {

@@ -58,7 +58,7 @@ func (w *Pages) teamImagesView(k page.Call, team string, draft tenant.ImageDraft
 	}
 	say, changes := k.Words, identity.Can(k.Actor, identity.ChangeAssets, identity.Resource{Tenant: team})
 	title := say.S("team.images")
-	m := teamview.ImagesModel{Header: ui.HeaderModel{Title: e.Display(),
+	m := teamview.ImagesModel{Header: ui.HeaderModel{Title: say.S("team.heading", "Team", e.Display()),
 		Crumbs: teamCrumbs(k, e, title)},
 		Tabs: blocks.TeamTabs(k, team, page.TeamImagesPath(team)), Errors: page.FormErrors(say, problems)}
 	own, m.List = page.RowsOf(say, page.ListOf(k, page.TeamImagesPath(team), imageOrders), title, own, imageKeys)

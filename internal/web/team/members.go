@@ -38,7 +38,7 @@ func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Fi
 	say, manages := k.Words, identity.Can(k.Actor, identity.ChangeMembers, identity.Resource{Tenant: e.Name})
 	m := teamview.MembersModel{Tabs: blocks.TeamTabs(k, e.Name, page.TeamPath(e.Name)),
 		Errors: page.FormErrors(say, problems), Disabled: e.Disabled,
-		Header: ui.HeaderModel{Title: e.Display(),
+		Header: ui.HeaderModel{Title: say.S("team.heading", "Team", e.Display()),
 			Crumbs: teamCrumbs(k, e, "")}}
 	people, list := page.RowsOf(say, page.ListIn(k, page.TeamPath(e.Name), "members", memberOrders, "q"),
 		say.S("team.members"), byPerson(members), memberKeys(running, manages))

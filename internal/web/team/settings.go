@@ -26,7 +26,7 @@ func (w *Pages) teamSettingsView(k page.Call, e tenant.Entry, typed teamHours, p
 	say := k.Words
 	m := teamview.SettingsModel{Tabs: blocks.TeamTabs(k, e.Name, page.TeamSettingsPath(e.Name)),
 		Errors: page.FormErrors(say, problems), Hours: w.hoursModel(say, e.Name),
-		Header: ui.HeaderModel{Title: e.Display(), Crumbs: teamCrumbs(k, e, "")}}
+		Header: ui.HeaderModel{Title: say.S("team.heading", "Team", e.Display()), Crumbs: teamCrumbs(k, e, "")}}
 	if identity.Can(k.Actor, identity.ChangeMembers, identity.Resource{Tenant: e.Name}) {
 		hours, defaults := w.hoursForm(say, e.Name, typed, problems), w.defaultsModel(say, e, problems)
 		m.HoursForm, m.Defaults = &hours, &defaults

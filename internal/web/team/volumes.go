@@ -41,7 +41,7 @@ func (w *Pages) teamVolumesView(k page.Call, team string, f volumeForm, problems
 	}
 	say, changes := k.Words, identity.Can(k.Actor, identity.ChangeAssets, identity.Resource{Tenant: team})
 	title := say.S("team.volumes")
-	m := teamview.VolumesModel{Header: ui.HeaderModel{Title: e.Display(),
+	m := teamview.VolumesModel{Header: ui.HeaderModel{Title: say.S("team.heading", "Team", e.Display()),
 		Crumbs: teamCrumbs(k, e, title)},
 		Tabs: blocks.TeamTabs(k, team, page.TeamVolumesPath(team)), Errors: page.FormErrors(say, problems)}
 	shown, list := page.RowsOf(say, page.ListOf(k, page.TeamVolumesPath(team), teamVolumeOrders), title, volumes,

@@ -164,7 +164,11 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 	if m.Form.Quota.Turn = may; !may {
 		m.Form.Refused = say.S("tenant.admins_only")
 	}
-	m.Header = ui.HeaderModel{Title: title, Lead: lead,
+	heading := title
+	if !f.New {
+		heading = say.S("team.heading", "Team", title)
+	}
+	m.Header = ui.HeaderModel{Title: heading, Lead: lead,
 		Crumbs: []ui.CrumbModel{{Label: say.S("tenants.title"), Href: page.TenantsPath}, {Label: title}}}
 	return page.View{Title: title, Nav: page.TenantsPath, Body: tenants.Edit(m)}, nil
 }

@@ -161,6 +161,9 @@ func uiCopy(story.Setting) templ.Component {
 func uiCode(story.Setting) templ.Component {
 	return stack(
 		ui.Code(ui.CodeModel{ID: "code-1", Title: "Pod", Language: "YAML", Text: yaml}),
+		ui.CodeChoice(ui.CodeChoiceModel{ID: "code-language", Label: "Examples in", Items: []ui.CodeModel{
+			{ID: "code-curl", Title: "curl", Text: "curl https://example.org"},
+			{ID: "code-python", Title: "Python", Text: "import requests"}}}),
 		ui.Code(ui.CodeModel{ID: "code-2", Title: "Manifest", Language: "YAML", Text: yaml, Folded: true}),
 	)
 }

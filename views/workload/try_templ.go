@@ -728,20 +728,9 @@ func programs(id string, m CallsModel) templ.Component {
 			templ_7745c5c3_Var32 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Code(ui.CodeModel{ID: id + "-example", Title: ui.L(ctx).S("workload.example"), Language: "sh", Text: m.Curl}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Code(ui.CodeModel{ID: id + "-python", Title: ui.L(ctx).S("workload.example_python"), Text: m.Python,
-			Folded: true}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Code(ui.CodeModel{ID: id + "-go", Title: ui.L(ctx).S("workload.example_go"), Text: m.Go, Folded: true}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Code(ui.CodeModel{ID: id + "-js", Title: ui.L(ctx).S("workload.example_js"), Text: m.JavaScript, Folded: true}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.CodeChoice(ui.CodeChoiceModel{ID: id + "-language", Label: ui.L(ctx).S("workload.examples"), Items: []ui.CodeModel{
+			{ID: id + "-example", Title: "curl", Text: m.Curl}, {ID: id + "-python", Title: "Python", Text: m.Python},
+			{ID: id + "-go", Title: "Go", Text: m.Go}, {ID: id + "-js", Title: "JavaScript", Text: m.JavaScript}}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

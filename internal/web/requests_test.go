@@ -53,9 +53,10 @@ func TestWhatHasEndedIsRequestedAgain(t *testing.T) {
 	w := sceneWorld(t, "requests", "one, approved")
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna2"), http.StatusOK)
 	wantAbsent(t, doc, "became") // the verdict says it
-	wantText(t, doc, "request-verdict", "The workload has ended; it cost €")
-	wantText(t, doc, "course", "Requested", "15 Nov 2026, 12:00", "Approved", "15 Nov 2026, 12:20",
-		"Carla Conti approved it.", "For the deadline.", "Started", "Ended", "15 Nov 2026, 16:20")
+	wantText(t, doc, "request-verdict", "The workload has ended; it cost €", "Carla Conti approved it.",
+		"For the deadline.")
+	wantText(t, doc, "course", "Requested", "15 Nov 2026, 12:00", "Approved", "15 Nov 2026, 12:20", "Started", "Ended",
+		"15 Nov 2026, 16:20")
 	if got := textOf(part(doc, "state").First()); got != "Ended" {
 		t.Errorf("want what became of it, got %q", got)
 	}

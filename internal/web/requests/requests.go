@@ -220,7 +220,7 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 		m.Verdict.Kind, m.Verdict.Body = ui.Info, strings.TrimSpace(m.Verdict.Title+" "+m.Verdict.Body)
 		m.Verdict.Title, m.State = k.Words.S("requests.ended", "Cost", m.Became.Cost), m.Became.State
 		if m.Steps == nil {
-			m.Course, m.Verdict.Body = courseOf(k.Words, r, *m.Became), ""
+			m.Course, m.Verdict.Body = courseOf(k.Words, r, *m.Became), decidedHow(k.Words, r)
 		}
 	}
 	if r.State == request.Pending && identity.Can(k.Actor, identity.WithdrawRequest, r.Resource()) {
@@ -292,16 +292,21 @@ func (w *Pages) became(k page.Call, r request.Request) *requests.BecameModel {
 func courseOf(say page.Words, r request.Request, became requests.BecameModel) []ui.StepModel {
 	asked, decided := say.At(r.CreatedAt), say.At(r.DecidedAt)
 	steps := []ui.StepModel{{Title: say.S("requests.col_asked"), State: ui.StepDone, Time: &asked},
-		{Title: page.UpperFirst(say.Say(i18n.T("request.state." + string(r.State)))), State: ui.StepDone, Time: &decided,
-			Explanation: blocks.RequestSentence(say, r)}}
-	if note := r.Decision.Note; note != "" {
-		steps[1].Explanation += " " + say.S("requests.note", "Note", note)
-	}
+		{Title: page.UpperFirst(say.Say(i18n.T("request.state." + string(r.State)))), State: ui.StepDone, Time: &decided}}
 	if became.Started != nil {
 		steps = append(steps, ui.StepModel{Title: say.S("requests.course_started"), State: ui.StepDone,
 			Time: became.Started})
 	}
 	return append(steps, ui.StepModel{Title: became.State.Word, State: ui.StepDone, Time: became.Until})
+}
+
+// decidedHow says who or what decided, with the note.
+func decidedHow(say page.Words, r request.Request) string {
+	how := blocks.RequestSentence(say, r)
+	if note := r.Decision.Note; note != "" {
+		how += " " + say.S("requests.note", "Note", note)
+	}
+	return how
 }
 
 // again is where the asker of a start that came to nothing asks for another one; "" for others.

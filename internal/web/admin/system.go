@@ -139,7 +139,7 @@ func findingModel(say page.Words, f doctor.Finding, processes int) systemview.Fi
 		Copy: f.Value,
 		Bad:  f.State == doctor.Warning || f.State == doctor.Failed}
 	if f.Process != "" {
-		m.Only = say.S("system.in_process", "Name", f.Process, "Of", processes)
+		m.Only, m.Process = say.S("system.in_process", "Of", processes), f.Process
 	}
 	if more, ok := checkPages[f.Check]; ok && m.Bad {
 		m.More = &systemview.LinkModel{Label: say.S("system.more_" + more.text), Href: more.path}

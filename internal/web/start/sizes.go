@@ -38,7 +38,7 @@ func (w *Pages) sizes(k page.Call, form blocks.StartForm, offers []request.Offer
 func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) start.TileModel {
 	say, o := k.Words, t.Offer
 	m := start.TileModel{ID: page.Slug(o.Size.Name), Name: o.Size.Name, Title: t.Memory(say),
-		Size: say.SizeTitle(o.Size), What: tileWhat(say, o.Size), Glyph: blocks.Glyph(o.Size),
+		Size: say.SizeTitle(o.Size), What: tileWhat(say, o.Size), Isolation: tileIsolation(say, o.Size), Glyph: blocks.Glyph(o.Size),
 		Checked: o.Size.Name == form.Size,
 		Price:   say.MoneyPerHour(o.Size.PricePerHour), Free: tileFree(say, o), Needs: instantOr(say, o)}
 	if m.Size == m.Title { // CPU only, both the class and the size
@@ -50,17 +50,20 @@ func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) star
 	return m
 }
 
-// tileWhat is the card and what keeps neighbours apart; without a GPU what comes with it.
+// tileWhat is the card; without a GPU what comes with it.
 func tileWhat(say page.Words, s catalog.Size) string {
 	if s.Devices() == 0 {
 		return say.S("web.cpu_size", "CPU", s.CPU, "Memory", say.Quantity(s.Memory))
 	}
-	// one word for a line: what has no room beside the card stands below it as a whole
-	isolation := strings.ReplaceAll(say.S("start.tile."+string(s.Isolation)), " ", "\u00a0")
-	if s.Accelerator.Model == "" {
-		return isolation
+	return s.Accelerator.Model
+}
+
+// tileIsolation is what keeps neighbours on a card apart; "" without a GPU.
+func tileIsolation(say page.Words, s catalog.Size) string {
+	if s.Devices() == 0 {
+		return ""
 	}
-	return say.S("start.on_card", "Card", s.Accelerator.Model, "Isolation", isolation)
+	return say.S("start.tile." + string(s.Isolation))
 }
 
 // tileFree is what a tile has room for: the number alone.

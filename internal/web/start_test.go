@@ -46,7 +46,7 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 		t.Errorf("want %q, got %q", want, got)
 	}
 	for size, want := range map[string][]string{
-		"mig-1g.10gb": {"MIG slice 10 GB", "H100 80GB, hardware isolation", "€0.55/h", "12 of 14 free", "instant"},
+		"mig-1g.10gb": {"MIG slice 10 GB", "H100 80GB hardware isolation", "€0.55/h", "12 of 14 free", "instant"},
 		"h100":        {"Whole H100", "€3.90/h", "1 of 2 free, 1 waiting", "approval"},
 		"cpu":         {"CPU only", "2 CPU, 8 GiB RAM", "€0.06/h", "instant"},
 	} {

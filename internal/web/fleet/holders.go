@@ -85,10 +85,14 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 	}
 	rows := w.heldBy(say, all, key)
 	m.Tiles = holderTiles(say, rows)
+	most := mainIdler(rows)
 	rows, m.List = page.RowsOf(say, page.ListOf(k, holdersPath, holderOrders, "group", "cluster", "team", "pause"),
 		say.S("fleet.use.holders"), rows, holderKeys(say, key != nil))
 	for _, r := range rows {
 		row := w.holderModel(say, r, key != nil)
+		if r == most {
+			row.Kind = ui.Warning
+		}
 		if key == nil {
 			row.ID, row.Acts = "holder-"+page.Slug(string(r.one.ID)), holderActs(say, r.one)
 			if identity.Can(k.Actor, identity.ChangeWorkload, r.one.Resource()) {
@@ -130,6 +134,27 @@ func holderTiles(say page.Words, rows []*held) []ui.TileModel {
 	}
 	return []ui.TileModel{idle, use, {Label: say.S("fleet.use.workload_count"), Value: say.Number(float64(all.count)),
 		Test: "tile-count"}}
+}
+
+// mainIdler is the row with more than half of the idle cost of all; nil for none, for one row alone, and for several
+// currencies.
+func mainIdler(rows []*held) *held {
+	if len(rows) < 2 {
+		return nil
+	}
+	most, all := rows[0], int64(0)
+	for _, r := range rows {
+		if r.money.Currency != rows[0].money.Currency {
+			return nil
+		}
+		if all += r.idle.Minor; r.idle.Minor > most.idle.Minor {
+			most = r
+		}
+	}
+	if 2*most.idle.Minor <= all {
+		return nil
+	}
+	return most
 }
 
 // heldBy is what each workload holds, or each group of them, by name.

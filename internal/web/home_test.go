@@ -106,8 +106,7 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 			t.Errorf("row %d: want the same button in each row", i)
 		}
 	}
-	wantText(t, approver, "decided", "You approved it.",
-		"You rejected it.")
+	wantText(t, approver, "decided", "Approved by you", "Rejected by you", "Last week's experiment.")
 	wantAbsent(t, doc, "decided") // the page is for something else
 }
 

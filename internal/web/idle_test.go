@@ -94,6 +94,10 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	if href := part(now, "idle-warned-row").Find("a").AttrOr("href", ""); href != page {
 		t.Errorf("want the way to what stops next, got %q", href)
 	}
+	if href := part(now, "idle-stop").AttrOr("href", ""); href != page+"/stop" {
+		t.Errorf("want the page that asks before it stops, got %q", href)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-stop")
 	form := part(now, "idle-form")
 	if _, marks := form.Attr("data-marks-changes"); !marks || In(form, "save").Length() != 1 {
 		t.Error("want a button that saves, which a script shows once there is something to save")

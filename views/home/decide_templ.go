@@ -396,9 +396,10 @@ func decideButton(ctx context.Context, r DecideRowModel) ui.LinkButtonModel {
 
 // DecidedModel is a request that somebody decided.
 type DecidedModel struct {
-	Name  ui.StackModel // who and what
-	State ui.StateModel
-	At    ui.TimeModel
+	Name   ui.StackModel // who and what
+	Reason string        // as its asker wrote it
+	State  ui.StateModel
+	At     ui.TimeModel
 }
 
 func decided(rows []DecidedModel) templ.Component {
@@ -487,6 +488,14 @@ func decided(rows []DecidedModel) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
+							templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: say.S("home.col_reason"), Text: r.Reason}).Render(ctx, templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
+							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
 							templ_7745c5c3_Var20 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 								templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 								templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -509,7 +518,7 @@ func decided(rows []DecidedModel) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -545,8 +554,8 @@ func decided(rows []DecidedModel) templ.Component {
 					return nil
 				})
 				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "decided", Caption: say.S("home.decided"),
-					Columns: []ui.ColumnModel{{Label: say.S("home.col_asker"), Width: "wide"},
-						{Label: say.S("requests.col_state"), Width: "wide"}, {Label: say.S("home.col_decided"), Width: "fit"}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+					Columns: []ui.ColumnModel{{Label: say.S("home.col_asker"), Width: "wide"}, {Label: say.S("home.col_reason")},
+						{Label: say.S("requests.col_state"), Width: "fit"}, {Label: say.S("home.col_decided"), Width: "fit"}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

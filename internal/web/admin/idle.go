@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/internal/yamltext"
 	idleview "github.com/gpu-portal/gpu-portal/views/idle"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -183,6 +184,9 @@ func (w *Pages) warned(k page.Call, n idle.Ahead) (list []idleview.WarnedModel, 
 			}
 			list = append(list, m)
 			continue
+		}
+		if item.State == workload.Running && identity.Can(k.Actor, identity.ChangeWorkload, item.Resource()) {
+			m.Stop = page.WorkloadPath(id) + "/stop"
 		}
 		states, err := w.Idle.States(k.Ctx, item)
 		if err != nil {

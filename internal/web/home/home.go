@@ -357,6 +357,7 @@ func (w *Pages) decided(k page.Call) ([]home.DecidedModel, error) {
 	var rows []home.DecidedModel
 	for _, r := range last[:min(decidedShown, len(last))] {
 		rows = append(rows, home.DecidedModel{State: w.decidedState(k, r), At: k.Words.Ago(r.DecidedAt),
+			Reason: r.Spec.Reason,
 			Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant),
 				Detail: blocks.RequestTerms(k.Words, r), Href: page.RequestPath(r.ID)}})
 	}
@@ -369,12 +370,7 @@ func (w *Pages) decidedState(k page.Call, r request.Request) ui.StateModel {
 	if r.Decision.By != k.Actor.Person.ID {
 		return state
 	}
-	switch r.State {
-	case request.Approved:
-		state.Detail = k.Words.S("home.you_approved")
-	case request.Rejected:
-		state.Detail = k.Words.S("home.you_rejected")
-	}
+	state.Detail = k.Words.S("home.you_decided")
 	return state
 }
 

@@ -39,7 +39,7 @@ func TestAFindingHasItsValue(t *testing.T) {
 	say := page.Words{Localizer: i18n.MustLoad().For("en")}
 	m := findingModel(say, doctor.Finding{Check: "signin", State: doctor.Failed, Value: "https://a/", Process: "web-1"},
 		2)
-	if m.Copy != "https://a/" || m.Only != "in 1 of 2 processes: web-1" || m.Name.Detail != "" {
+	if m.Copy != "https://a/" || m.Only != "in 1 of 2 processes" || m.Process != "web-1" || m.Name.Detail != "" {
 		t.Errorf("got %+v", m)
 	}
 }

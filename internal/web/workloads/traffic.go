@@ -3,6 +3,7 @@ package workloads
 import (
 	"math"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -273,10 +274,22 @@ func trafficChart(say page.Words, f traffic.Figures, l trafficLine) workloadview
 			newest = i
 		}
 	}
-	ends := []gpumetrics.Point{{At: f.Points[0].At}, {At: f.Points[len(f.Points)-1].At}}
+	from, values := wholeSpan(f, l.values)
+	ends := []gpumetrics.Point{{At: from}, {At: from.Add(f.Span.Long)}}
 	return workloadview.ChartModel{Test: "chart-" + l.name, Title: l.title, Line: ui.ChartModel{Label: l.title,
-		Before: say.S("workload.metrics.last"), Value: l.said(say, newest), Values: l.values, From: f.Points[0].At,
+		Before: say.S("workload.metrics.last"), Value: l.said(say, newest), Values: values, From: from,
 		Step: f.Span.Step, Top: l.top, Unit: l.unit, Times: timesOf(say, gpuSpan(f.Span), ends)}}
+}
+
+// wholeSpan are values over all of a span, unknown at its ends, so that the times under a chart are round: 12:00, 18:00
+// and not 12:15, 18:07.
+func wholeSpan(f traffic.Figures, values []float64) (from time.Time, whole []float64) {
+	from = f.Points[0].At.Add(-f.Span.Step)
+	whole = append(append(make([]float64, 0, len(values)+2), math.NaN()), values...)
+	for len(whole) < int(f.Span.Long/f.Span.Step)+1 {
+		whole = append(whole, math.NaN())
+	}
+	return from, whole
 }
 
 // gpuSpan is the span by which times are written.

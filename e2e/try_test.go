@@ -23,6 +23,13 @@ func TestAnEndpointIsTriedInTheBrowser(t *testing.T) {
 	p.reads("[data-test=try-sums]", "2 prompt and 4 completion tokens")
 	p.accessible()
 	p.shot("answered")
+	for _, chosen := range []string{"Python", "JavaScript", "curl"} { // one language at a time, by a click
+		p.click("[data-test=code-choice] label:text-is('" + chosen + "')")
+		p.sees("[data-test=code-choice] pre[aria-label='" + chosen + "']")
+		if n := p.count("[data-test=code-choice] pre:visible"); n != 1 {
+			t.Errorf("%s: want one example in view, got %d", chosen, n)
+		}
+	}
 	p.expecting("status of 404")
 	p.fill("[data-test=try-model]", "no/such-model")
 	p.fill("[data-test=try-text]", "hello again")

@@ -38,7 +38,8 @@ func (w *Pages) sizes(k page.Call, form blocks.StartForm, offers []request.Offer
 func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) start.TileModel {
 	say, o := k.Words, t.Offer
 	m := start.TileModel{ID: page.Slug(o.Size.Name), Name: o.Size.Name, Title: t.Memory(say),
-		Size: say.SizeTitle(o.Size), What: tileWhat(say, o.Size), Isolation: tileIsolation(say, o.Size), Glyph: blocks.Glyph(o.Size),
+		Size: say.SizeTitle(o.Size), What: tileWhat(say, o.Size), Isolation: tileIsolation(say, o.Size),
+		Glyph:   blocks.Glyph(o.Size),
 		Checked: o.Size.Name == form.Size,
 		Price:   say.MoneyPerHour(o.Size.PricePerHour), Free: tileFree(say, o), Needs: instantOr(say, o)}
 	if m.Size == m.Title { // CPU only, both the class and the size

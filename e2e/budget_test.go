@@ -134,7 +134,8 @@ func TestSeatsAndStorageTakeOfTheBudget(t *testing.T) {
 	// 100 an hour
 	endSeat := price(map[string]any{"kind": "seat", "subject": "nvidia-vws", "tenant": "vision", "amount": "73000"})
 	t.Cleanup(endSeat)
-	t.Cleanup(price(map[string]any{"kind": "storage", "tenant": "vision", "amount": "50"}))
+	// 10 GiB until the end of the month are at most a quarter of the budget, on its first day too
+	t.Cleanup(price(map[string]any{"kind": "storage", "tenant": "vision", "amount": "5"}))
 	first := pat.ok(http.StatusOK, http.MethodPut, "/budgets/vision", map[string]any{"unit": "EUR", "amount": "200",
 		"atLimit": "stop"})
 	used := first["balance"].(map[string]any)                                         // by other stories

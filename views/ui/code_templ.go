@@ -246,7 +246,7 @@ func codeText(m CodeModel) templ.Component {
 	})
 }
 
-// CodeChoiceModel is the same text in several languages, one of which is in view.
+// CodeChoiceModel is the same text in up to four languages, one of which is in view.
 type CodeChoiceModel struct {
 	ID    string
 	Label string // of the choice

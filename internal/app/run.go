@@ -21,6 +21,11 @@ import (
 
 // Run starts a portal and serves until the context ends. Work in hand is finished first, within the grace time.
 func Run(ctx context.Context, c config.Config, version string, out io.Writer) error {
+	return runAt(ctx, c, version, out, &door{})
+}
+
+// runAt is Run on a door that may stand open already.
+func runAt(ctx context.Context, c config.Config, version string, out io.Writer, door *door) error {
 	level := new(slog.LevelVar) // set in New, from the settings and the database
 	log := logging.New(out, c.Log.Format, level)
 	traces, stop, err := trace.Send(ctx, c.TracesEndpoint, version)
@@ -34,9 +39,8 @@ func Run(ctx context.Context, c config.Config, version string, out io.Writer) er
 			log.WarnContext(ctx, "the last traces could not be sent", "error", err)
 		}
 	}()
-	door, again := &door{}, true
 	defer door.close()
-	for again && err == nil {
+	for again := true; again && err == nil; {
 		again, err = runOnce(ctx, c, version, log, door, WithTraces(traces), WithLogLevel(level))
 	}
 	return err

@@ -19,6 +19,7 @@ func TestARequestIsASentence(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
 	wantText(t, doc, "request-verdict", "Waiting 12 min", "whole-gpus", "Can approve: ", "Carla Conti")
 	wantAbsent(t, doc, "approval-steps") // one person decides, who is named already
+	wantText(t, doc, "course", "Requested", "21 Nov 2026, 11:48", "Waiting for approval", "Started")
 	wantText(t, doc, "estimate", "€15.60")
 	wantAbsent(t, doc, "again") // while nobody has decided, one changes it
 	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/withdraw", nil))
@@ -33,7 +34,8 @@ func TestARequestIsASentence(t *testing.T) {
 	}
 	rejected := read(t, w.Get(webtest.Anna, "/requests/r-anna0"), http.StatusOK)
 	wantText(t, rejected, "request-verdict", "“Try the 40 GB slice first, please: it was free all week.”",
-		"Carla Conti rejected it. Decided on 15 Nov 2026")
+		"Carla Conti rejected it.")
+	wantText(t, rejected, "course", "Requested", "Rejected", "15 Nov 2026, 12:20")
 	wantAbsent(t, rejected, "approval-steps") // one person decided, which is said already
 	if In(part(rejected, "request-verdict"), "again").Length() != 1 {
 		t.Error("want the way on beside what was said")

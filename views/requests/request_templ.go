@@ -38,7 +38,7 @@ type RequestModel struct {
 	Facts    FactsModel
 	// Steps are whose approvals it needs; none where a rule decided, and where the verdict says it.
 	Steps []ui.StepModel
-	// Course is what happened, of what has come to its end; none for others.
+	// Course is what happened and what comes next; none beside Steps.
 	Course []ui.StepModel
 }
 

@@ -204,24 +204,24 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	m.Facts.RuleSaid = blocks.WaitsForPeople(r)
 	if len(m.Steps) == 1 && m.Steps[0].Explanation == m.Verdict.Title { // it stands above
 		m.Steps = nil
-		m.Verdict.Body = strings.TrimSpace(k.Words.S("requests.decided_on", "Time", k.Words.At(r.DecidedAt).Exact) + " " +
-			m.Verdict.Body)
 	}
 	if len(m.Steps) == 1 && r.State == request.Pending && m.Steps[0].State == ui.StepCurrent && !moved(r) {
 		m.Verdict.Body = strings.TrimSpace(m.Steps[0].Explanation + " " + m.Verdict.Body) // a card of its own is no more
 		m.Steps = nil
 	}
 	if note := r.Decision.Note; r.State == request.Rejected && m.Steps == nil && isLine(note) {
-		m.Verdict.Title, m.Verdict.Body = k.Words.S("requests.said", "Note", note), strings.TrimSpace(m.Verdict.Title+" "+
-			k.Words.S("requests.decided_on", "Time", k.Words.At(r.DecidedAt).Exact))
+		m.Verdict.Title, m.Verdict.Body = k.Words.S("requests.said", "Note", note), m.Verdict.Title
 	}
 	m.Forecast, m.Became = w.RequestOutlook(k, r), w.became(k, r)
 	if m.Became != nil && m.Became.Ended { // which matters more than who approved it
 		m.Verdict.Kind, m.Verdict.Body = ui.Info, strings.TrimSpace(m.Verdict.Title+" "+m.Verdict.Body)
 		m.Verdict.Title, m.State = k.Words.S("requests.ended", "Cost", m.Became.Cost), m.Became.State
 		if m.Steps == nil {
-			m.Course, m.Verdict.Body = courseOf(k.Words, r, *m.Became), decidedHow(k.Words, r)
+			m.Verdict.Body = decidedHow(k.Words, r)
 		}
+	}
+	if len(m.Steps) == 0 {
+		m.Course = courseOf(k.Words, r, m.Became)
 	}
 	if r.State == request.Pending && identity.Can(k.Actor, identity.WithdrawRequest, r.Resource()) {
 		m.Withdraw = path + "/withdraw"
@@ -288,16 +288,29 @@ func (w *Pages) became(k page.Call, r request.Request) *requests.BecameModel {
 	return &m
 }
 
-// courseOf is what happened, from the request to the end of the workload that came of it.
-func courseOf(say page.Words, r request.Request, became requests.BecameModel) []ui.StepModel {
+// courseOf is what happened and what comes next, from the request to the end of the workload that came of it.
+func courseOf(say page.Words, r request.Request, became *requests.BecameModel) []ui.StepModel {
 	asked, decided := say.At(r.CreatedAt), say.At(r.DecidedAt)
-	steps := []ui.StepModel{{Title: say.S("requests.col_asked"), State: ui.StepDone, Time: &asked},
-		{Title: page.UpperFirst(say.Say(i18n.T("request.state." + string(r.State)))), State: ui.StepDone, Time: &decided}}
-	if became.Started != nil {
-		steps = append(steps, ui.StepModel{Title: say.S("requests.course_started"), State: ui.StepDone,
-			Time: became.Started})
+	state := ui.StepModel{Title: page.UpperFirst(say.Say(i18n.T("request.state." + string(r.State)))),
+		State: ui.StepDone, Time: &decided}
+	started := ui.StepModel{Title: say.S("requests.course_started"), State: ui.StepWaiting}
+	switch {
+	case r.State == request.Pending:
+		state.State, state.Time = ui.StepQueued, nil
+	case r.State != request.Approved:
+		state.State = ui.StepFailed
+	case became != nil && became.Started != nil:
+		started.State, started.Time = ui.StepDone, became.Started
 	}
-	return append(steps, ui.StepModel{Title: became.State.Word, State: ui.StepDone, Time: became.Until})
+	steps := []ui.StepModel{{Title: say.S("requests.col_asked"), State: ui.StepDone, Time: &asked}, state}
+	starts := r.State == request.Pending || became != nil && (became.Started != nil || !became.Ended)
+	if starts && r.Kind == request.StartKind {
+		steps = append(steps, started)
+	}
+	if became != nil && became.Ended {
+		steps = append(steps, ui.StepModel{Title: became.State.Word, State: ui.StepDone, Time: became.Until})
+	}
+	return steps
 }
 
 // decidedHow says who or what decided, with the note.

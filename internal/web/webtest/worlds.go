@@ -128,6 +128,12 @@ func licensed(s Scope) *World {
 	w.Entitle(license.Entitlement{ID: "l-1", Pool: "nvidia-vws", Reference: "PO-2026-0117", Origin: license.Manual,
 		Seats: 4, From: Now.AddDate(0, -8, 0), Until: time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC), Author: string(Dora.ID),
 		AuthorName: Dora.Name})
+	for day := 1; day <= 20; day++ { // more often two at a time as the weeks went by
+		for i := range 1 + (20-day)/12 {
+			w.Add(w.Workload(fmt.Sprintf("render-%02d-%d", day, i), Ben, "vgpu-12q").Held(
+				time.Duration(day)*24*time.Hour-time.Duration(i)*time.Hour, 5*time.Hour))
+		}
+	}
 	check(w.LicenseService.Refresh(bg))
 	return w
 }

@@ -178,6 +178,9 @@ func TestUsageTellsIdleMoney(t *testing.T) {
 	w.Busied(map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: held, Busy: held / 10, Idle: 2 * time.Hour}})
 	doc = read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
 	wantText(t, doc, "usage-idle", "€1.10")
+	if href := part(doc, "usage-idle").Find("a").AttrOr("href", ""); href != "/usage/advice?scope=mine" {
+		t.Errorf("want what would cost less in this scope, got %q", href)
+	}
 	wantText(t, doc, "usage-mean", "Mean utilization 10")
 	row := doc.Find("[data-test=usage-row]:contains(train-resnet)")
 	if got := textOf(row.Find("[data-test=idle]")); got != "€1.10" {

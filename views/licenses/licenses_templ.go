@@ -432,12 +432,6 @@ func Pool(p PoolModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if p.Week != nil {
-				templ_7745c5c3_Err = Week(*p.Week).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			}
 			if len(p.Rules) > 0 {
 				templ_7745c5c3_Err = counting(p).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -498,6 +492,12 @@ func Pool(p PoolModel) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("licenses.bought"), Fill: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		if p.Week != nil {
+			templ_7745c5c3_Err = Week(*p.Week).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -612,6 +612,7 @@ type FactsModel struct {
 	Team                   string
 	Asker                  string
 	Asked                  ui.TimeModel
+	InCourse               bool // when it was asked stands in the timeline
 	Rule                   string
 	RuleSaid               bool // the verdict names it
 	Reason                 string
@@ -635,8 +636,10 @@ func requestFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	if m.Storage != "" {
 		items = append(items, ui.DefModel{Term: say.S("start.storage"), Value: m.Storage})
 	}
-	items = append(items, ui.DefModel{Term: say.S("requests.asker"), Value: m.Asker + " · " + m.Team},
-		ui.DefModel{Term: say.S("requests.col_asked"), Component: ui.Time(m.Asked)})
+	items = append(items, ui.DefModel{Term: say.S("requests.asker"), Value: m.Asker + " · " + m.Team})
+	if !m.InCourse {
+		items = append(items, ui.DefModel{Term: say.S("requests.col_asked"), Component: ui.Time(m.Asked)})
+	}
 	if !m.RuleSaid {
 		items = append(items, ui.DefModel{Term: say.S("start.sum_rule"), Value: m.Rule, Test: "rule"})
 	}

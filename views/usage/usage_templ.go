@@ -64,6 +64,7 @@ type TotalsModel struct {
 	GPU      bool           // something with a GPU was held
 	Use      *MeasuredModel // nil where nobody measured it
 	Metrics  string         // page where one looks why nobody did; "" for who may not
+	Advice   string         // page of what would cost less
 }
 
 // MeasuredModel is how busy GPUs were, and of which part of the time that is known.
@@ -204,7 +205,7 @@ func Panel(m PanelModel) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(m.Month)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 144, Col: 49}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 145, Col: 49}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -295,7 +296,7 @@ func tiles(ctx context.Context, m TotalsModel) ui.TilesModel {
 		if u.Live != "" {
 			mean.Detail = say.S("usage.live", "Time", u.Live)
 		}
-		t.Items = append(t.Items, ui.TileModel{Label: say.S("usage.idle"), Value: u.Idle, More: "/usage/advice",
+		t.Items = append(t.Items, ui.TileModel{Label: say.S("usage.idle"), Value: u.Idle, More: m.Advice,
 			Detail: say.S("usage.idle_for", "Below", u.Below, "Hours", u.IdleHours), Test: "usage-idle"}, mean)
 	} else {
 		t.Items[0].Detail, t.Items[0].More = say.S("usage.use_unknown"), m.Metrics
@@ -347,7 +348,7 @@ func Statement(m StatementModel) templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(m.By.Label)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 217, Col: 60}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 218, Col: 60}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -498,7 +499,7 @@ func Statement(m StatementModel) templ.Component {
 							var templ_7745c5c3_Var12 string
 							templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("usage.sum_above"))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 253, Col: 63}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 254, Col: 63}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 							if templ_7745c5c3_Err != nil {
@@ -553,7 +554,7 @@ func Statement(m StatementModel) templ.Component {
 							var templ_7745c5c3_Var14 string
 							templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(m.Sum.Cost)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 258, Col: 27}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 259, Col: 27}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 							if templ_7745c5c3_Err != nil {

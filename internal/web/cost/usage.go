@@ -99,6 +99,7 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 		m.Statement.Totals.Metrics = page.MetricsPath
 	}
 	totals := &m.Statement.Totals
+	totals.Advice = page.AdvicePath + "?scope=" + string(c.scope)
 	if totals.Budget, totals.Book, err = w.ofBudget(k, c, statement.Total()); err != nil {
 		return page.View{}, err
 	}

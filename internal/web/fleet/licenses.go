@@ -50,9 +50,6 @@ func (w *Pages) licensesView(k page.Call, form license.EntitlementDraft, problem
 	}
 	for _, line := range pools {
 		p := w.poolModel(k, line, holders[line.Status.Pool.Name], changes)
-		if p.Week != nil {
-			p.Week.Open = len(pools) == 1 && p.Week.Seen >= 7*24
-		}
 		if changes {
 			p.Mismatch = poolMismatch(say, w.Catalog.Mismatches(), line.Status.Pool.Name)
 		}

@@ -31,11 +31,6 @@ func weekModel(say page.Words, id string, l license.PoolOverview) *licenses.Week
 	}
 	for _, day := range weekOrder {
 		m.Days = append(m.Days, dayModel(say, day, f, whole))
-		for h := range 24 {
-			if f.HoursSeen[day][h] > 0 {
-				m.Seen++
-			}
-		}
 	}
 	return m
 }

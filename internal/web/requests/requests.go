@@ -221,7 +221,7 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 		}
 	}
 	if len(m.Steps) == 0 {
-		m.Course = courseOf(k.Words, r, m.Became)
+		m.Course, m.Facts.InCourse = courseOf(k.Words, r, m.Became), true
 	}
 	if r.State == request.Pending && identity.Can(k.Actor, identity.WithdrawRequest, r.Resource()) {
 		m.Withdraw = path + "/withdraw"

@@ -185,9 +185,18 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 	wantText(t, doc, "event-entries", "24, 25, 26")
 	wantText(t, doc, "event", "24–26")
 	first := part(doc, "event").First()
-	if at := first.Find("time"); at.AttrOr("title", "") != "21 Nov 2026, 11:48:00 UTC" ||
-		textOf(at) != "21 Nov 2026, 11:48 UTC" {
+	if at := first.Find("time").Last(); at.AttrOr("title", "") != "21 Nov 2026, 11:48:00 UTC" || textOf(at) != "11:48" {
 		t.Errorf("want the second in the title alone, got %q and %q", at.AttrOr("title", ""), textOf(at))
+	}
+	day := func(row *goquery.Selection) (string, bool) {
+		_, hidden := row.Find("[data-day]").Attr("hidden")
+		return textOf(row.Find("[data-day]")), hidden
+	}
+	if is, hidden := day(first); is != "21 Nov 2026" || hidden {
+		t.Errorf("want the day of the first row, got %q, hidden %v", is, hidden)
+	}
+	if is, hidden := day(part(doc, "event").Eq(1)); is != "21 Nov 2026" || !hidden {
+		t.Errorf("want the same day said once, got %q, hidden %v", is, hidden)
 	}
 	if id := textOf(first.Find("td[data-label=Object] a")); id != "w-sweep-lr" {
 		t.Errorf("want what it is about in a column of its own, got %q", id)

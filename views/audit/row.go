@@ -15,7 +15,7 @@ func row(r RowModel) templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		say := ui.L(h.Context())
 		ui.WriteRow(h, ui.RowModel{ID: "event-" + r.Seq, Test: "event"}, func() {
-			ui.WriteCell(h, ui.CellModel{Subtle: true, Label: say.S("workload.event_time")}, ui.Time(r.Time))
+			ui.WriteCell(h, ui.CellModel{Subtle: true, Label: say.S("workload.event_time")}, r.at())
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Head: true, Label: say.S("workload.event_what")}, r.event())
 			h.Raw(" ")
@@ -33,6 +33,19 @@ func row(r RowModel) templ.Component {
 		if r.more() {
 			r.writeMore(h)
 		}
+	})
+}
+
+// at is when it was, a day said once; a script does that for the days of the reader's zone.
+func (r RowModel) at() templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		h.Raw(`<span class="gp-audit-at"><span data-day`)
+		h.RawIf(r.SameDay, " hidden")
+		h.Raw(">")
+		h.Put(ui.Time(r.Day))
+		h.Raw("</span> ")
+		h.Put(ui.Time(r.Time))
+		h.Raw("</span>")
 	})
 }
 

@@ -51,6 +51,9 @@ func (w *Pages) audit(k page.Call) (page.View, error) {
 		}
 		m.Rows, events = append(m.Rows, auditRow(say, e, titles[e.Tenant])), events[1:]
 	}
+	for i := range m.Rows {
+		m.Rows[i].SameDay = i > 0 && m.Rows[i].Day.Words == m.Rows[i-1].Day.Words
+	}
 	return page.View{Title: m.Header.Title, Nav: "/audit", Wide: true, Body: auditview.Page(m)}, nil
 }
 
@@ -207,7 +210,10 @@ func auditChips(k page.Call, teamName func(string) string) []ui.ChipModel {
 }
 
 func auditRow(say page.Words, e audit.Event, team string) auditview.RowModel {
-	row := auditview.RowModel{Seq: strconv.FormatInt(e.Seq, 10), Time: ui.Precise(say.Localizer, e.At, time.UTC),
+	day, at := say.At(e.At), ui.Precise(say.Localizer, e.At, time.UTC)
+	day.Words, day.Mode = say.Text(i18n.Date(e.At.UTC())), ui.TimeDay
+	at.Words, at.Mode = ui.Clock(e.At, time.UTC), ui.TimeOfDay
+	row := auditview.RowModel{Seq: strconv.FormatInt(e.Seq, 10), Day: day, Time: at,
 		Who: blocks.WhoDid(say, e), Address: e.Address, What: say.S("audit." + string(e.Kind)),
 		Detail: say.Text(e.Detail), Team: team, Rule: e.Rule, Outcome: outcomeState(say, e.Kind.Outcome())}
 	link := func(label, href string) {

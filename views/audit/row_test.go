@@ -26,8 +26,8 @@ func TestRowsAreAsRead(t *testing.T) {
 	ctx := markup.WithOutermost(ui.WithLocalizer(context.Background(), bundle.For("en")))
 	for _, r := range []RowModel{
 		{Seq: "1"},
-		{Seq: "2", Day: at, Time: at, Who: `A "B" & C`, What: "did <it>", Detail: "d'e", Team: "Vision", Rule: "small & cheap",
-			Links: links[:1]},
+		{Seq: "2", Day: at, Time: at, Who: `A "B" & C`, What: "did <it>", Detail: "d'e", Team: "Vision",
+			Rule: "small & cheap", Links: links[:1]},
 		{Seq: "3", Day: at, SameDay: true, Time: at, Who: "A", What: "did", Links: links},
 		{Seq: "4", Who: "A", What: "did", Links: links, Facts: []FactModel{{"address", "<192.0.2.1>"}, {"via", "session"}}},
 		{Seq: "5", Who: "A", Facts: []FactModel{{"rule", "r"}}, Changes: []ChangeModel{{"f", "a", "b"}, {"<g>", "", "&"},

@@ -105,9 +105,9 @@ func (w *Blocks) rowDetail(k page.Call, item workload.Workload) string {
 	return k.Words.Say(i18n.T("kind."+string(item.Kind))) + " · " + k.Words.ImageTitle(item.Image)
 }
 
-// OwnerDetail is the line under the name of a workload that says whose it is.
+// OwnerDetail is the line under the name of a workload that says whose it is, first of all.
 func OwnerDetail(say page.Words, item workload.Workload) string {
-	return say.Say(i18n.T("kind."+string(item.Kind))) + " · " + item.OwnerName
+	return item.OwnerName + " · " + say.Say(i18n.T("kind."+string(item.Kind)))
 }
 
 // OpenPath is the address at which a workload opens: for what speaks the routes of OpenAI, whose server has no page,

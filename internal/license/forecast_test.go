@@ -140,3 +140,20 @@ func TestASharedSeatIsFreeWithTheLast(t *testing.T) {
 		t.Errorf("both have ended: want a seat freed, got %d", both)
 	}
 }
+
+// TestSeatsAreOrderedInTime: a pool that the trend reaches within 30 days is told of, and none of which that is unknown.
+func TestSeatsAreOrderedInTime(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		f    Forecast
+		want bool
+	}{
+		{Forecast{FullKnown: true, FullIn: 0}, true}, {Forecast{FullKnown: true, FullIn: 30}, true},
+		{Forecast{FullKnown: true, FullIn: 31}, false}, {Forecast{FullIn: 3}, false},
+		{Forecast{FullKnown: true, NotInSight: true}, false},
+	} {
+		if got := c.f.UsedUpSoon(); got != c.want {
+			t.Errorf("%+v: want %v, got %v", c.f, c.want, got)
+		}
+	}
+}

@@ -327,3 +327,12 @@ func TestOneSeatHasNoOrder(t *testing.T) {
 		t.Errorf("want two seats in an order, got %q", textOf(two))
 	}
 }
+
+// TestThePoolTellsWhenItRunsOut: within a month it is a warning, and it counts what people had in the weeks before.
+func TestThePoolTellsWhenItRunsOut(t *testing.T) {
+	t.Parallel()
+	w := sceneWorld(t, "licenses", "an administrator's look")
+	doc := read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK)
+	wantText(t, doc, "forecast-soon", "in 27 days, at the current rate")
+	wantText(t, doc, "peak", "2 seats", "render-08-0")
+}

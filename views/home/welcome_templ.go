@@ -184,7 +184,7 @@ func welcomeActions(ctx context.Context, m WelcomeModel) []ui.ActionModel {
 		Kind: ui.Primary, Icon: "arrow-right", Test: "empty-start"}}}
 	if s := m.Smallest; s != nil {
 		actions = append(actions, ui.ActionModel{Post: oneClick(*s, "start-smallest", "bolt",
-			ui.L(ctx).S("home.start_size", "Size", s.Size, "Price", s.Price), ui.LinkLike)})
+			ui.L(ctx).S("home.start_size", "Size", s.Size, "Price", s.Price), ui.Secondary)})
 	}
 	if m.Tour != "" {
 		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("tour.offer"), Href: m.Tour,

@@ -74,6 +74,8 @@ type FactsModel struct {
 	Peak      *PeakModel   // nil where it is not known
 	PeakSince string       // first day of a past that is shorter than the usual one; "" for a whole one
 	Forecast  string       // when no seat will be left; "" for unknown
+	// ForecastSoon is set where somebody should order seats now.
+	ForecastSoon bool
 	// ForecastLacks says what a forecast takes that is not known; UntilLacks that the end of the seats is not entered.
 	ForecastLacks string
 	UntilLacks    bool
@@ -378,7 +380,7 @@ func Pool(p PoolModel) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.ResolveAttributeValue(p.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 238, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 240, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var6)
 		if templ_7745c5c3_Err != nil {
@@ -548,7 +550,7 @@ func counting(p PoolModel) templ.Component {
 		var templ_7745c5c3_Var11 string
 		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.counting"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 282, Col: 45}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 284, Col: 45}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 		if templ_7745c5c3_Err != nil {
@@ -971,7 +973,7 @@ func Machines(m MachinesModel) templ.Component {
 		var templ_7745c5c3_Var25 string
 		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 371, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 373, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var25)
 		if templ_7745c5c3_Err != nil {
@@ -1336,7 +1338,7 @@ func enter(m EnterModel) templ.Component {
 				var templ_7745c5c3_Var38 string
 				templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.csv_paste"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 443, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 445, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 				if templ_7745c5c3_Err != nil {
@@ -1438,7 +1440,7 @@ func choice(m ChoiceModel) templ.Component {
 		var templ_7745c5c3_Var41 string
 		templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.on_exhaustion") + ": " + m.chosen())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 462, Col: 62}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 464, Col: 62}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 		if templ_7745c5c3_Err != nil {
@@ -1569,6 +1571,9 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 	}
 	list := until(ctx, m)
 	switch {
+	case m.ForecastSoon:
+		list = append(list, ui.DefModel{Term: say.S("licenses.forecast"), Test: "forecast",
+			Component: ui.State(ui.StateModel{Kind: ui.Warning, Word: m.Forecast, Test: "forecast-soon"})})
 	case m.Forecast != "":
 		list = append(list, ui.DefModel{Term: say.S("licenses.forecast"), Value: m.Forecast, Test: "forecast"})
 	case m.ForecastLacks != "":
@@ -1639,7 +1644,7 @@ func noEnd() templ.Component {
 		var templ_7745c5c3_Var44 string
 		templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.no_end"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 593, Col: 34}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 598, Col: 34}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 		if templ_7745c5c3_Err != nil {
@@ -1652,7 +1657,7 @@ func noEnd() templ.Component {
 		var templ_7745c5c3_Var45 string
 		templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.enter_end"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 594, Col: 83}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 599, Col: 83}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 		if templ_7745c5c3_Err != nil {

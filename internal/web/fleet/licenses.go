@@ -274,7 +274,7 @@ func (w *Pages) poolFacts(k page.Call, l license.PoolOverview) licenses.FactsMod
 	case f.NotInSight:
 		m.Forecast = say.S("licenses.full_never")
 	default:
-		m.Forecast = say.S("licenses.full_in", "Count", f.FullIn)
+		m.Forecast, m.ForecastSoon = say.S("licenses.full_in", "Count", f.FullIn), f.UsedUpSoon()
 	}
 	m.UntilLacks = m.Until == "" && !m.Server && sources // a number of the settings has no end
 	m.Enters = identity.Can(k.Actor, identity.ChangeLicenses, identity.Resource{})

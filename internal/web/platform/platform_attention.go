@@ -153,7 +153,7 @@ func licenseItem(say page.Words, o overview) platformview.ItemModel {
 		switch {
 		case l.Status.Over() > 0:
 			m.Kind = ui.Danger
-		case l.Status.Free() == 0 || l.Forecast.FullKnown && !l.Forecast.NotInSight && l.Forecast.FullIn <= 14:
+		case l.Status.Free() == 0 || l.Forecast.UsedUpSoon():
 			m.Kind = ui.Warning
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
@@ -70,6 +71,23 @@ func TestWhatHasEndedIsRequestedAgain(t *testing.T) {
 		t.Error("the way to what has ended is the main one")
 	}
 	wantAbsent(t, read(t, w.Get(webtest.Carla, "/requests/r-anna2"), http.StatusOK), "again")
+}
+
+// TestTheTimelineSaysWhatIsAwaited: an approver, or a seat; taken back is no failure.
+func TestTheTimelineSaysWhatIsAwaited(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	r := w.Request("r-anna1")
+	r.ID, r.Decision = "r-seat", request.Decision{Rule: "shares-and-slices",
+		Seat: &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS", Since: webtest.Now.Add(-time.Hour)}}
+	w.PutRequest(r)
+	seat := read(t, w.Get(webtest.Anna, "/requests/r-seat"), http.StatusOK)
+	wantText(t, seat, "course", "Requested", "Waiting for a seat", "Started")
+	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/withdraw", nil))
+	withdrawn := part(read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "course")
+	if steps := withdrawn.Find(".gp-step--done"); steps.Length() != 2 || !strings.Contains(textOf(steps.Last()), "Withdrawn") {
+		t.Errorf("want it requested and withdrawn, both done, got %q", textOf(withdrawn))
+	}
 }
 
 // TestPendingRequestsAreToldApart: by the reason that each was made for, in a list of several people.

@@ -10,7 +10,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -202,7 +201,8 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	m := requests.RequestModel{Title: requestTitle(k.Words, r), State: blocks.RequestState(k.Words, r, false),
 		Verdict: w.requestVerdict(k, r), Facts: w.factsModel(k.Words, r), Steps: w.stepsModel(k, r)}
 	m.Facts.RuleSaid = blocks.WaitsForPeople(r)
-	if len(m.Steps) == 1 && m.Steps[0].Explanation == m.Verdict.Title { // it stands above
+	if said := m.Verdict.Title; len(m.Steps) == 1 && (m.Steps[0].Explanation == said || // it stands above
+		m.Steps[0].Explanation == "" && r.State == request.Withdrawn) { // nobody decided
 		m.Steps = nil
 	}
 	if len(m.Steps) == 1 && r.State == request.Pending && m.Steps[0].State == ui.StepCurrent && !moved(r) {
@@ -291,13 +291,13 @@ func (w *Pages) became(k page.Call, r request.Request) *requests.BecameModel {
 // courseOf is what happened and what comes next, from the request to the end of the workload that came of it.
 func courseOf(say page.Words, r request.Request, became *requests.BecameModel) []ui.StepModel {
 	asked, decided := say.At(r.CreatedAt), say.At(r.DecidedAt)
-	state := ui.StepModel{Title: page.UpperFirst(say.Say(i18n.T("request.state." + string(r.State)))),
-		State: ui.StepDone, Time: &decided}
+	state := ui.StepModel{Title: blocks.RequestState(say, r, false).Word, State: ui.StepDone,
+		Time: &decided}
 	started := ui.StepModel{Title: say.S("requests.course_started"), State: ui.StepWaiting}
 	switch {
 	case r.State == request.Pending:
 		state.State, state.Time = ui.StepQueued, nil
-	case r.State != request.Approved:
+	case r.State == request.Rejected || r.State == request.Expired:
 		state.State = ui.StepFailed
 	case became != nil && became.Started != nil:
 		started.State, started.Time = ui.StepDone, became.Started

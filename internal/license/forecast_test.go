@@ -141,7 +141,8 @@ func TestASharedSeatIsFreeWithTheLast(t *testing.T) {
 	}
 }
 
-// TestSeatsAreOrderedInTime: a pool that the trend reaches within 30 days is told of, and none of which that is unknown.
+// TestSeatsAreOrderedInTime: a pool that the trend reaches within 30 days is told of, and none of which that is not
+// known.
 func TestSeatsAreOrderedInTime(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

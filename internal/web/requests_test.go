@@ -85,7 +85,7 @@ func TestTheTimelineSaysWhatIsAwaited(t *testing.T) {
 	wantText(t, seat, "course", "Requested", "Waiting for a seat", "Started")
 	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/withdraw", nil))
 	withdrawn := part(read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "course")
-	if steps := withdrawn.Find(".gp-step--done"); steps.Length() != 2 || !strings.Contains(textOf(steps.Last()), "Withdrawn") {
+	if done := withdrawn.Find(".gp-step--done"); done.Length() != 2 || !strings.Contains(textOf(done.Last()), "Withdrawn") {
 		t.Errorf("want it requested and withdrawn, both done, got %q", textOf(withdrawn))
 	}
 }

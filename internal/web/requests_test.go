@@ -85,7 +85,8 @@ func TestTheTimelineSaysWhatIsAwaited(t *testing.T) {
 	wantText(t, seat, "course", "Requested", "Waiting for a seat", "Started")
 	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/withdraw", nil))
 	withdrawn := part(read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "course")
-	if done := withdrawn.Find(".gp-step--done"); done.Length() != 2 || !strings.Contains(textOf(done.Last()), "Withdrawn") {
+	done := withdrawn.Find(".gp-step--done")
+	if done.Length() != 2 || !strings.Contains(textOf(done.Last()), "Withdrawn") {
 		t.Errorf("want it requested and withdrawn, both done, got %q", textOf(withdrawn))
 	}
 }

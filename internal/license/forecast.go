@@ -53,11 +53,11 @@ type Peak struct {
 	Holders []Span
 }
 
-// SoonDays is how many days before a pool is used up somebody should know: time to order seats.
-const SoonDays = 30
+// soonDays is how many days before a pool is used up somebody should know: time to order seats.
+const soonDays = 30
 
-// UsedUpSoon reports whether the trend reaches the pool within SoonDays.
-func (f Forecast) UsedUpSoon() bool { return f.FullKnown && !f.NotInSight && f.FullIn <= SoonDays }
+// UsedUpSoon reports whether the trend uses the pool up within 30 days.
+func (f Forecast) UsedUpSoon() bool { return f.FullKnown && !f.NotInSight && f.FullIn <= soonDays }
 
 // NewForecast works out a forecast of a pool from its metered past. Hours and weekdays are those of the place.
 func NewForecast(p Pool, spans []Span, entitlements []Entitlement, taken int, now time.Time,

@@ -469,7 +469,7 @@ func Pool(p PoolModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("licenses.seats"), Fill: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: p.titled(ui.L(ctx).S("licenses.seats")), Fill: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -493,13 +493,13 @@ func Pool(p PoolModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("licenses.bought"), Fill: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: p.titled(ui.L(ctx).S("licenses.bought")), Fill: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if p.Week != nil {
-			templ_7745c5c3_Err = Week(*p.Week).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Week(*p.Week, p.titled(ui.L(ctx).S("licenses.week"))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -511,6 +511,9 @@ func Pool(p PoolModel) templ.Component {
 		return nil
 	})
 }
+
+// titled names the pool in the title of a card: there may be several.
+func (p PoolModel) titled(what string) string { return what + " · " + p.Title }
 
 // start is what a developer does with a free seat.
 func start(ctx context.Context, p PoolModel) []ui.ActionModel {
@@ -550,7 +553,7 @@ func counting(p PoolModel) templ.Component {
 		var templ_7745c5c3_Var11 string
 		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.counting"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 284, Col: 45}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 287, Col: 45}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 		if templ_7745c5c3_Err != nil {
@@ -973,7 +976,7 @@ func Machines(m MachinesModel) templ.Component {
 		var templ_7745c5c3_Var25 string
 		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 373, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 376, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var25)
 		if templ_7745c5c3_Err != nil {
@@ -1338,7 +1341,7 @@ func enter(m EnterModel) templ.Component {
 				var templ_7745c5c3_Var38 string
 				templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.csv_paste"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 445, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 448, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 				if templ_7745c5c3_Err != nil {
@@ -1440,7 +1443,7 @@ func choice(m ChoiceModel) templ.Component {
 		var templ_7745c5c3_Var41 string
 		templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.on_exhaustion") + ": " + m.chosen())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 464, Col: 62}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 467, Col: 62}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 		if templ_7745c5c3_Err != nil {
@@ -1644,7 +1647,7 @@ func noEnd() templ.Component {
 		var templ_7745c5c3_Var44 string
 		templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.no_end"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 598, Col: 34}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 601, Col: 34}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 		if templ_7745c5c3_Err != nil {
@@ -1657,7 +1660,7 @@ func noEnd() templ.Component {
 		var templ_7745c5c3_Var45 string
 		templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.enter_end"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 599, Col: 83}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 602, Col: 83}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 		if templ_7745c5c3_Err != nil {
